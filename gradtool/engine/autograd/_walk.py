@@ -193,34 +193,48 @@ class _Walker:
         self._plan()
         heap, nodes, grads, wanted = self.heap, self.nodes, self.grads, self.wanted
         release, anomaly = not self.keep_graph, modes.anomaly
-        while heap:
-            order = heappop(heap)
-            node = nodes.pop(order)
-            grad = grads.pop(order)
-            hooks = node._hooks
-            if wanted is not None and not self._proceed(node, order, grad):
-                continue
-            self.running = node
-            if hooks is not None:
-                grad = run_pre_hooks(hooks, grad)
-            results = node._vjp(grad, wanted) if not anomaly else run_watched(node, grad, wanted)
-            hooks = node._hooks  # it may have got its first while it ran
-            if hooks is not None and hooks.after:
-                results = run_post_hooks(node, hooks, results, grad)
-            if release:
-                node._release()
-            for edge, result in zip(node._edges, results):
-                order = edge._order
-                if wanted is not None and order not in wanted:
+        node: Node | None = None
+        try:
+            while heap:
+                order = heappop(heap)
+                node = nodes.pop(order)
+                grad = grads.pop(order)
+                hooks = node._hooks
+                if wanted is not None and not self._proceed(node, order, grad):
                     continue
-                if result is None or order in grads or edge.__class__ is OutputEdge:
-                    self.deposit(edge, result)
-                else:  # `deposit` written out for the first gradient to arrive: the hot path
-                    grads[order] = result
-                    nodes[order] = edge
-                    heappush(heap, order)
-            # A leaf takes a gradient that nothing else refers to.
-            results = result = None
+                if hooks is not None:
+                    grad = run_pre_hooks(hooks, grad)
+                results = (
+                    node._vjp(grad, wanted) if not anomaly else run_watched(node, grad, wanted)
+                )
+                if hooks is not None and hooks.after:
+                    results = run_post_hooks(node, hooks, results, grad)
+                if release:
+                    node._release()
+                for edge, result in zip(node._edges, results):
+                    order = edge._order
+                    if wanted is not None and order not in wanted:
+                        continue
+                    if result is None or order in grads or edge.__class__ is OutputEdge:
+                        self.deposit(edge, result)
+                    else:  # `deposit` written out for the first gradient to arrive: the hot path
+                        grads[order] = result
+                        nodes[order] = edge
+                        heappush(heap, order)
+                # A leaf takes a gradient that nothing else refers to.
+                results = result = None
+        except BaseException:
+            self._run_complete_leaves(node)
+            raise
+
+    def _run_complete_leaves(self, failed: Node | None) -> None:
+        """Run the leaves that torch, which does not leave them to the end, has run by now."""
+        ahead = [node for node in self.nodes.values() if node._edges]
+        reachable = _reachable(ahead if failed is None else [*ahead, failed], oldest=None)
+        for order, node in self.nodes.items():
+            wanted = self.accumulate and (self.wanted is None or order in self.wanted)
+            if wanted and order not in reachable:
+                node._vjp(self.grads[order], None)
 
     def _plan(self) -> None:
         """Find the nodes that lead to a target."""

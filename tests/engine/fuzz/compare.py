@@ -78,6 +78,8 @@ def same(expected: Any, got: Any, tolerance: float = FINE) -> bool:
     if isinstance(expected, np.ndarray):
         return isinstance(got, np.ndarray) and close(expected, got, tolerance)
     if isinstance(expected, dict) and isinstance(got, dict):
+        if "value" not in expected:  # a tensor of a transform, of which not all can be looked at
+            got = {name: each for name, each in got.items() if name in expected}
         return next(different_facts(expected, got, tolerance), None) is None
     if isinstance(expected, tuple) and isinstance(got, tuple):
         return len(expected) == len(got) and all(

@@ -60,6 +60,9 @@ _OF_GRAPH = re.compile(
 """Errors that depend on the nodes by which a tensor was computed."""
 
 
+_ASKS_FOR_NODES = re.compile(r"^note\(.*(next_functions|\.node\.name\(\))")
+
+
 def _text(program: Program) -> str:
     return "\n".join(program.statements)
 
@@ -68,7 +71,8 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "NumPy has no complex numbers of halves, so that the engine computes with complex64",
         lambda difference, _: (
-            str(difference.expected) == "complex32" or "ComplexHalf" in difference.note
+            str(difference.expected) == "complex32"
+            or any(each in difference.note for each in ("ComplexHalf", "scalar type: Half"))
         ),
     ),
     Explained(
@@ -83,16 +87,15 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "the engine writes some operations with others, whose node shows",
         lambda difference, program: (
-            _is_of_names(difference, program) or "next_functions" in difference.statement
+            _is_of_names(difference, program)
+            or (difference.what == "events" and bool(_ASKS_FOR_NODES.search(difference.statement)))
         ),
         goes_on=True,
     ),
     Explained("what an operation saves is each library's own", _is_of_packing, goes_on=True),
     Explained(
         "whether a derivative is a view follows from the formula it is computed by",
-        lambda difference, _: (
-            difference.derived and difference.what in ("_base", "storage_offset")
-        ),
+        lambda difference, _: difference.derived and difference.what in ("_base", "storage_offset"),
         goes_on=True,
     ),
     Explained(
@@ -120,8 +123,15 @@ EXPLAINED: tuple[Explained, ...] = (
                 each in _text(program)
                 for each in ("torch.func.", "autograd.functional.", "create_graph=True")
             )
-            and difference.what in ("requires_grad", "is_leaf")
+            and (
+                difference.what in ("requires_grad", "is_leaf")
+                or (difference.derived and ".requires_grad" in difference.statement)
+            )
         ),
+    ),
+    Explained(
+        "PyTorch lets a tangent keep its dtype where the values are cast",
+        lambda difference, _: difference.what == "tangent.dtype",
     ),
     Explained(
         "PyTorch traces what it linearizes, in which constants are parameters, and not all is seen",

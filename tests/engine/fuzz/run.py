@@ -181,9 +181,10 @@ def _differences(
             raising.add(at)
         of_derivative = one.is_of_derivative(statement)
         for found in differing(at, statement, wanted, got, one.tolerance):
-            yield replace(found, derived=of_derivative)
+            yield replace(found, derived=of_derivative or one.is_of_derivative(found.where))
     for found in at_the_end(program.statements, one, other):
-        yield replace(found, raised=bool(raising))
+        of_derivative = one.is_of_derivative(found.where)
+        yield replace(found, raised=bool(raising), derived=of_derivative)
 
 
 def at_the_end(statements: Sequence[str], one: Recording, other: Recording) -> Iterator[Difference]:

@@ -120,9 +120,17 @@ def _rounding_once(function: Callable[..., Any]) -> Callable[..., Any]:
         wide = [_widened(each, dtype) for each in args]
         others = {key: _widened(each, dtype) for key, each in named.items()}
         out = function(*wide, **others)
-        return out.to(dtype) if getattr(out, "dtype", None) is single else out
+        return _rounded(out, dtype) if getattr(out, "dtype", None) is single else out
 
     return run
+
+
+def _rounded(out: Any, dtype: _dtypes.dtype) -> Any:
+    """A result in a short dtype, by a node of the same name."""
+    rounded = out.to(dtype)
+    if rounded._node is not None and out._node is not None:
+        rounded._node.title = out._node.shown()._name()
+    return rounded
 
 
 def _has_wide(values: Sequence[Any]) -> bool:

@@ -302,9 +302,12 @@ def _indexing(key: tuple[Any, ...], shape: Sequence[int]) -> str:
 
 
 def picks_all(part: slice, extent: int) -> bool:
-    """Return True for a slice that torch takes for the whole of a dimension: `x` for ``x[:]``."""
+    """Return True for a slice that torch takes for the whole of a dimension: `x` for ``x[:]``.
+
+    One with a step, as functions such as `narrow` make, is always a slice.
+    """
     whole = part.stop is None or part.stop >= extent
-    return part.start in (None, 0) and whole and part.step in (None, 1)
+    return part.start in (None, 0) and whole and part.step is None
 
 
 TITLES_OF_GRADIENTS = {

@@ -12,6 +12,7 @@ from gradtool.engine._device import device as device_type
 from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import constant, linear
+from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method
 from gradtool.engine._ops.creation.literals import as_device
 from gradtool.engine._tensor import Tensor

@@ -69,7 +69,9 @@ def conj_physical(x: Tensor) -> Tensor:
     return _conj_physical(x) if x.is_complex() else x
 
 
-method("conj_physical_", node="ConjPhysicalBackward1")(in_place(conj_physical, "conj_physical_"))
+method("conj_physical_", node="ConjPhysicalBackward1")(
+    in_place(lambda x: conj_physical(x) if x.is_complex() else x.clone(), "conj_physical_")
+)
 
 
 @op(method=True)

@@ -65,9 +65,21 @@ _where = elementwise(
     "where",
     chosen,
     Product(lambda _g: None),
-    Product(lambda g, mask: where(mask, g, 0)),
-    Product(lambda g, mask: where(mask, 0, g)),
+    Product(lambda g, mask, x_dtype: _of_kind(x_dtype, where(mask, g, 0))),
+    Product(lambda g, mask, y_dtype: _of_kind(y_dtype, where(mask, 0, g))),
+    arguments=("mask", "x", "y"),
 )
+
+
+def _of_kind(dtype: _dtypes.dtype, grad: Tensor) -> Tensor:
+    """The gradient, unless it is complex and its tensor is not, which torch does not bring back."""
+    if grad.is_complex() and dtype.is_floating_point:
+        raise RuntimeError(
+            "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) "
+            "to be true, but got false.  (Could this error message be improved?  If so, please "
+            "report an enhancement request to PyTorch.)"
+        )
+    return grad
 
 
 def _as_condition(condition: Tensor) -> Tensor:

@@ -72,6 +72,9 @@ def _assign(x: Tensor, key: Key, value: Any) -> None:
         given, value = value, fitted(x, key, value)
     else:
         given = value
+    if is_followed(x, given) and _fills_integers(x, key, given):
+        take_slice(x, key=key.basic).fill_(given)
+        return
     if is_followed(x, value):
         values = value if isinstance(value, Tensor) else x.new_tensor(value)
         replace(x, put(before_change(x), key, values), bool(key.indices))
@@ -112,6 +115,15 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     while value.ndim and value.shape[0] == 1:
         value = value.squeeze(0)
     return value
+
+
+def _fills_integers(x: Tensor, key: Key, value: Any) -> bool:
+    """Return True for an element of a graph that is written over integers, which join the graph."""
+    return (
+        isinstance(value, Tensor)
+        and value._requires_grad
+        and not (value.ndim or key.indices or x.dtype.is_differentiable)
+    )
 
 
 def _node_of(key: Key, x: Tensor, value: Any) -> str:

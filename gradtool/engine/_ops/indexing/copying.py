@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine import _dtypes
 from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import before_change, check_in_place, in_place, replace
@@ -33,7 +34,7 @@ _copy_over = elementwise("copy", _written_over, 0, 1)
 def copy_(x: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write a tensor or a number, broadcast and cast, over this one."""
     if not isinstance(src, Tensor):
-        src = x.new_tensor(src)
+        src = x.new_tensor(src, dtype=_dtypes.complex128 if isinstance(src, complex) else None)
     if src is x:
         src = before_change(x)
     out = _copied_in_place(x, src, non_blocking)
@@ -81,7 +82,8 @@ def fill_(x: Tensor, value: Any) -> Tensor:
 
 def _filled_in_graph(x: Tensor, value: Any) -> Tensor:
     of_tensor = isinstance(value, Tensor)
-    if of_tensor and x._requires_grad:
+    if of_tensor and (x._requires_grad or not x.dtype.is_differentiable):
+        # Integers too, as in torch: they require a gradient from then on.
         filled = _copy_over(before_change(x, (value,)), value)
     else:
         filled = (x.detach().new_zeros(x.shape) + value).to(x.dtype)

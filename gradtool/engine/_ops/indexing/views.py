@@ -92,7 +92,7 @@ def narrow(x: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         raise RuntimeError(
             f"start ({first}) + length ({length}) exceeds dimension size ({extent})."
         )
-    return take_slice(x, key=(*[slice(None)] * dim, slice(first, first + length)))
+    return take_slice(x, key=(*[slice(None)] * dim, slice(first, first + length, 1)))
 
 
 def sliced(

@@ -128,6 +128,6 @@ def log_softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tens
 def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:
     if dtype is not None:
         x = x.to(dtype)
-    if not x.is_floating_point():
+    if not x.is_floating_point() and (x.numel() or not x.is_complex()):
         raise not_implemented(name, x._array.dtype)
     return x

@@ -133,7 +133,7 @@ def split(
 
 def _pieces(x: Tensor, dim: int, bounds: Sequence[int]) -> tuple[Tensor, ...]:
     around = [slice(None)] * dim
-    keys = [(*around, slice(start, end)) for start, end in itertools.pairwise(bounds)]
+    keys = [(*around, slice(start, end, 1)) for start, end in itertools.pairwise(bounds)]
     return tuple([take_slice(x, key=key) for key in keys])
 
 

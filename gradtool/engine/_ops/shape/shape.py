@@ -102,7 +102,8 @@ def _reinterpreted(x: Tensor, dtype: _dtypes.dtype) -> Tensor:
     if dtype.itemsize != x.itemsize:
         _check_elements_fit(x, dtype)
     out = wrap(x._array.view(dtype.numpy))
-    if not modes.inference:  # where torch takes it for a tensor that was made there
+    # To torch it is of inference mode where it was made there, whatever it is a view of.
+    if not (modes.inference or x.is_inference()):
         out._storage = x._shared_storage()
     return out
 

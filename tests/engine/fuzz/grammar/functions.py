@@ -47,7 +47,7 @@ KINDS = {
     "wrong count": Kind("x, y", "x * y", "", "", "g", "g"),
     "wrong shape": Kind("x", "x * 1", "", "", "g", "g.sum()"),
     "summed": Kind("x", "x.sum()", "x", "", "g", "g.expand_as(x)", "dx.sum()"),
-    "whole": Kind("x", "x.detach().to(torch.int64)", "", "", "g", "None"),
+    "whole": Kind("x", "(x.detach().abs() > 1e-6).to(torch.int64)", "", "", "g", "None"),
     "wide": Kind("x", "x.to(torch.float64)", "", "", "g", "g * 2"),
     "none": Kind("x", "(x * 2, None)", "", "", "g, k", "g * 2"),
     "detached": Kind("x", "x.detach()", "", "", "g", "g * 2"),
