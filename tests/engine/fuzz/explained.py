@@ -99,6 +99,14 @@ EXPLAINED: tuple[Explained, ...] = (
         goes_on=True,
     ),
     Explained(
+        "PyTorch copies the memory around a part too",
+        lambda difference, program: (
+            difference.what == "storage_offset"
+            and any(each in _text(program) for each in ("_scatter(", "deepcopy("))
+        ),
+        goes_on=True,
+    ),
+    Explained(
         "the memory and the graph of a derivative follow from the formula it is computed by",
         lambda difference, _: (
             difference.derived
