@@ -65,6 +65,9 @@ def walk(
         # A callback may add another.
         for callback in walker.callbacks:
             callback()
+    except BaseException:
+        walker.run_complete_leaves()
+        raise
     finally:
         modes.grad, modes.walk, modes.overrides = before, outer, overrides
         if modes.saved_tensor_hooks is not hooks:
@@ -193,47 +196,44 @@ class _Walker:
         self._plan()
         heap, nodes, grads, wanted = self.heap, self.nodes, self.grads, self.wanted
         release, anomaly = not self.keep_graph, modes.anomaly
-        node: Node | None = None
-        try:
-            while heap:
-                order = heappop(heap)
-                node = nodes.pop(order)
-                grad = grads.pop(order)
-                hooks = node._hooks
-                if wanted is not None and not self._proceed(node, order, grad):
+        while heap:
+            order = heappop(heap)
+            node = nodes.pop(order)
+            grad = grads.pop(order)
+            hooks = node._hooks
+            if wanted is not None and not self._proceed(node, order, grad):
+                continue
+            self.running = node
+            if hooks is not None:
+                grad = run_pre_hooks(hooks, grad)
+            results = node._vjp(grad, wanted) if not anomaly else run_watched(node, grad, wanted)
+            hooks = node._hooks  # it may have got its first while it ran
+            if hooks is not None and hooks.after:
+                results = run_post_hooks(node, hooks, results, grad)
+            if release:
+                node._release()
+            for edge, result in zip(node._edges, results):
+                order = edge._order
+                if wanted is not None and order not in wanted:
                     continue
-                if hooks is not None:
-                    grad = run_pre_hooks(hooks, grad)
-                results = (
-                    node._vjp(grad, wanted) if not anomaly else run_watched(node, grad, wanted)
-                )
-                if hooks is not None and hooks.after:
-                    results = run_post_hooks(node, hooks, results, grad)
-                if release:
-                    node._release()
-                for edge, result in zip(node._edges, results):
-                    order = edge._order
-                    if wanted is not None and order not in wanted:
-                        continue
-                    if result is None or order in grads or edge.__class__ is OutputEdge:
-                        self.deposit(edge, result)
-                    else:  # `deposit` written out for the first gradient to arrive: the hot path
-                        grads[order] = result
-                        nodes[order] = edge
-                        heappush(heap, order)
-                # A leaf takes a gradient that nothing else refers to.
-                results = result = None
-        except BaseException:
-            self._run_complete_leaves(node)
-            raise
+                if result is None or order in grads or edge.__class__ is OutputEdge:
+                    self.deposit(edge, result)
+                else:  # `deposit` written out for the first gradient to arrive: the hot path
+                    grads[order] = result
+                    nodes[order] = edge
+                    heappush(heap, order)
+            # A leaf takes a gradient that nothing else refers to.
+            results = result = None
 
-    def _run_complete_leaves(self, failed: Node | None) -> None:
-        """Run the leaves that torch, which does not leave them to the end, has run by now."""
+    def run_complete_leaves(self) -> None:
+        """After an error, run the leaves that torch, which does not run them last, has run."""
         ahead = [node for node in self.nodes.values() if node._edges]
-        reachable = _reachable(ahead if failed is None else [*ahead, failed], oldest=None)
+        if self.running is not None:
+            ahead.append(self.running)
+        reachable = _reachable(ahead, oldest=None)
         for order, node in self.nodes.items():
             wanted = self.accumulate and (self.wanted is None or order in self.wanted)
-            if wanted and order not in reachable:
+            if wanted and not node._edges and order not in reachable:
                 node._vjp(self.grads[order], None)
 
     def _plan(self) -> None:
@@ -299,6 +299,9 @@ class _Walker:
 
 class _WalkInOrder(_Walker):
     """A walk that runs leaves when torch would, as hooks on them tell the difference."""
+
+    def run_complete_leaves(self) -> None:
+        """Run none: they have been run as they became complete."""
 
     def run(self) -> None:
         """Run nodes until none is left."""

@@ -36,8 +36,11 @@ def with_node_name(function: Function, name: NodeName) -> Function:
         before = [each._node for each in args if isinstance(each, Tensor)]
         began = next_order()
         out = function(*args, **params)
-        if isinstance(out, tuple) and isinstance(name, str) and join(out, began, name):
-            return out
+        if isinstance(out, tuple) and isinstance(name, str):
+            inner = [each._node for each in out if isinstance(each, Tensor)]
+            if join(out, began, name):
+                _keep_call(inner, function, args, params)
+                return out
         for each in out if isinstance(out, tuple) else (out,):
             if isinstance(each, Tensor) and each._node is not None:
                 shown = name if isinstance(name, str) else name(*args, **params)
@@ -46,6 +49,13 @@ def with_node_name(function: Function, name: NodeName) -> Function:
         return out
 
     return call
+
+
+def _keep_call(nodes: Sequence[Any], function: Function, args: Any, params: Any) -> None:
+    """Let the nodes inside of a joined one know the arguments of the whole."""
+    for node in nodes:
+        if isinstance(node, PrimitiveNode):
+            node.call = without_tensors(function, args, params)
 
 
 def node_name(name: NodeName) -> Callable[[F], F]:

@@ -227,7 +227,7 @@ def unflatten(x: Tensor, dim: int, sizes: Ints) -> Tensor:
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
             f"({shape[dim]}) in the input tensor"
         ) from None
-    return reshape(x, (*shape[:dim], *parts, *shape[dim + 1 :]))
+    return _view(x, shape=(*shape[:dim], *parts, *shape[dim + 1 :]))
 
 
 @op

@@ -195,7 +195,7 @@ def multi_margin_loss(
             f"samples (batch size). Expected target size [{rows.shape[0]}], but got "
             f"{list(target.shape)}. Input has shape {list(input.shape)}."
         )
-    lacking = (margin - rows.gather(1, classes) + rows).clamp_min(0)
+    lacking = (margin - rows.gather(1, classes) + rows).relu()
     if p == 2:
         lacking = lacking * lacking
     if weight is not None:
@@ -236,7 +236,7 @@ def multilabel_margin_loss(
     right = classes.new_zeros(rows.shape).scatter_add(1, classes, counted) > 0
     above = rows.gather(1, classes).unsqueeze(2) - rows.unsqueeze(1)
     asked = (counted > 0).unsqueeze(2) & ~right.unsqueeze(1)
-    loss = ((1 - above).clamp_min(0) * asked).sum((1, 2)) / rows.shape[1]
+    loss = ((1 - above).relu() * asked).sum((1, 2)) / rows.shape[1]
     return reduced(_like_input(loss, input), legacy(reduction, size_average, reduce))
 
 
