@@ -100,6 +100,9 @@ class _Lazily:
 
     _lazy: Lazy
 
+    def __init_subclass__(cls) -> None:
+        """Do not tell `Tensor` of the class: it is none that a user derived from it."""
+
     @property
     def _array(self) -> Any:
         return computed(_held.__get__(self), self._lazy.conj, self._lazy.neg)

@@ -59,6 +59,9 @@ class Node:
     _outputs = 1
     """How many outputs it has; a gradient for each comes in."""
 
+    _hidden = 0
+    """How many of these, the last, are of no result: hooks do not see their gradients."""
+
     def __init__(self) -> None:
         if self.__class__ is Node:
             raise TypeError(
@@ -134,12 +137,14 @@ class Node:
 
         if unknown:
             raise TypeError("keyword arguments are not supported")
-        if len(grads) != self._outputs:
-            raise TypeError(f"expected {self._outputs} arguments, got {len(grads)} instead")
+        expected = self._outputs - self._hidden
+        if len(grads) != expected:
+            raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
         for position, grad in enumerate(grads):
             if not (grad is None or isinstance(grad, Tensor)):
                 raise TypeError(f"argument {position} is not a Variable")
-        found = iter(self._vjp(grads[0] if self._outputs == 1 else list(grads), None))
+        given = grads[0] if self._outputs == 1 else [*grads, *[None] * self._hidden]
+        found = iter(self._vjp(given, None))
         results = tuple([None if edge is None else next(found) for edge in self._shown_edges()])
         return results[0] if len(results) == 1 else results
 

@@ -12,9 +12,11 @@ from gradtool.engine.autograd._node import AccumulateGrad, Hook, Node, NodeHooks
 Grad = Tensor | None
 
 
-def run_pre_hooks(hooks: NodeHooks, grad: Any) -> Any:
+def run_pre_hooks(node: Node, hooks: NodeHooks, grad: Any) -> Any:
     """Return the gradients of a node's outputs after all hooks that precede its run."""
     slots = run_tensor_hooks(hooks, grad)
+    hidden = slots[len(slots) - node._hidden :] if node._hidden else []
+    slots = slots[: len(slots) - node._hidden] if node._hidden else slots
     # A copy of the hooks, as one may remove itself.
     for hook in list(hooks.before.values()):
         given = tuple(slots) if isinstance(slots, list) else (slots,)
@@ -22,7 +24,7 @@ def run_pre_hooks(hooks: NodeHooks, grad: Any) -> Any:
         if replaced is not None:
             _check_all(given, replaced, hook)
             slots = list(replaced) if isinstance(slots, list) else replaced[0]
-    return slots
+    return [*slots, *hidden] if hidden else slots
 
 
 def run_tensor_hooks(hooks: NodeHooks, grad: Any) -> Any:
@@ -55,7 +57,7 @@ def _retain(tensor: Tensor, grad: Tensor) -> None:
 
 def run_post_hooks(node: Node, hooks: NodeHooks, results: Any, grad: Any) -> Any:
     """Return the gradients of a node's inputs after the hooks that follow its run."""
-    outgoing = tuple(grad) if isinstance(grad, list) else (grad,)
+    outgoing = tuple(grad[: len(grad) - node._hidden]) if isinstance(grad, list) else (grad,)
     edges = node._shown_edges()
     given = iter(results)
     # Hooks see an entry for each input, with a gradient or not.

@@ -205,7 +205,7 @@ class _Walker:
                 continue
             self.running = node
             if hooks is not None:
-                grad = run_pre_hooks(hooks, grad)
+                grad = run_pre_hooks(node, hooks, grad)
             results = node._vjp(grad, wanted) if not anomaly else run_watched(node, grad, wanted)
             hooks = node._hooks  # it may have got its first while it ran
             if hooks is not None and hooks.after:
@@ -319,7 +319,7 @@ class _WalkInOrder(_Walker):
             return
         self.running = node
         if hooks is not None:
-            grad = run_pre_hooks(hooks, grad)
+            grad = run_pre_hooks(node, hooks, grad)
         run = run_watched if modes.anomaly else type(node)._vjp
         results = run(node, grad, wanted)
         hooks = node._hooks

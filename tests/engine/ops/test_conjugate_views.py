@@ -312,3 +312,12 @@ def test_a_real_tensor_is_its_own_conjugate() -> None:
     assert x.conj_physical() is x
     assert x.resolve_conj() is x
     assert x.resolve_neg() is x
+
+
+@pytest.mark.parametrize("make", [
+    lambda t, y: y.clone(), lambda t, y: t.ones_like(y), lambda t, y: y * 2, lambda t, y: abs(y),
+])  # fmt: skip
+def test_what_is_computed_of_a_conjugate_is_none(make: Callable[[Any, Any], Any]) -> None:
+    out = make(engine, complex_leaf(engine).conj())
+    assert not out.is_conj()
+    assert type(out) is engine.Tensor

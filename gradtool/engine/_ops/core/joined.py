@@ -6,10 +6,12 @@ graph that users see.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import (
     FREED_MESSAGE,
@@ -25,10 +27,13 @@ from gradtool.engine.autograd._node import (
 class Joined(Node):
     """An operation with several results, of which each has a node of its own inside."""
 
-    __slots__ = ("_outputs", "infos", "inner", "steps", "title")
+    __slots__ = ("_hidden", "_outputs", "infos", "inner", "steps", "title")
 
     inner: Sequence[Node | None]
-    """The node, or edge, of each result before; None for one without a gradient."""
+    """The node, or edge, of each result before; None for one without a gradient.
+
+    They are followed by the steps that keep their outputs.
+    """
     steps: Sequence[Node] | None
     """All nodes inside, newest first; None once they were freed."""
 
@@ -36,11 +41,15 @@ class Joined(Node):
         """Join what was recorded after the order `began` was given."""
         self._order = next_order()
         self._hooks = None
-        self._outputs = len(results)
-        self.inner = [each._node for each in results]
+        inner = [each._node for each in results]
         self.infos = tuple(map(OutputInfo.of, results))
         self.title = title
-        self.steps, self._edges = _inside([each for each in self.inner if each is not None], began)
+        self.steps, self._edges = _inside([each for each in inner if each is not None], began)
+        keeping = [each for each in self.steps if _keeps_output(each)]
+        for number, step in enumerate(keeping, len(results)):
+            step.outer = weakref.ref(self), number
+        self.inner = [*inner, *keeping]
+        self._outputs, self._hidden = len(self.inner), len(keeping)
 
     def _vjp(self, grad: list[Tensor | None], wanted: set[int] | None) -> Gradients:
         """The gradients at the edges, after a walk through the steps.
@@ -107,6 +116,10 @@ def _inside(inner: Sequence[Node], began: int) -> tuple[tuple[Node, ...], tuple[
             node = steps[edge._order] = edge.node if isinstance(edge, OutputEdge) else edge
             stack.extend(reversed(node._edges))
     return tuple(steps[order] for order in sorted(steps)), tuple(edges.values())
+
+
+def _keeps_output(step: Node) -> TypeGuard[PrimitiveNode]:
+    return isinstance(step, PrimitiveNode) and step.plan.out_slot is not None
 
 
 def _place(edge: Node) -> tuple[int, int]:

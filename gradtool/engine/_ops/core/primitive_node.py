@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 class PrimitiveNode(Node):
     """One application of a primitive in the graph."""
 
-    __slots__ = ("call", "fix", "info", "params", "plan", "saved", "title", "versions")
+    __slots__ = ("call", "fix", "info", "outer", "params", "plan", "saved", "title", "versions")
 
     plan: Plan
     saved: Sequence[Any]
@@ -58,6 +59,12 @@ class PrimitiveNode(Node):
     """Its name, where that is not the primitive's; unset by default."""
     info: OutputInfo
     """Properties of its output, known once a tensor was asked for its node; unset until then."""
+    outer: tuple[weakref.ref[Node], int]
+    """The node that it is a step of, and its output that stands for this step's; unset by default.
+
+    Gradients of this step's output have to arrive there along with those of the results: a formula
+    may be right for their sum only.
+    """
 
     def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument."""
@@ -151,7 +158,9 @@ class PrimitiveNode(Node):
 
     def _as_output(self, kept: Tensor) -> Tensor:
         output = kept._bare()
-        output._node = self
+        refer, number = getattr(self, "outer", (None, 0))
+        outer = None if refer is None else refer()
+        output._node = self if outer is None else OutputEdge(outer, number)
         output._requires_grad = True
         return output
 
