@@ -93,7 +93,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def excuse(self, check: CheckResult) -> Skip | None:
         """The configuration's reason to ignore a failed `check`; None if it does not ignore it."""
-        if check.verdict in (Verdict.PASS, Verdict.SKIPPED) or RULES[check.rule].final:
+        if check.verdict in (Verdict.PASS, Verdict.SKIPPED) or check.rule in codes.FINAL:
             return None
         if check.rule in self.ignored:
             return self.ignored[check.rule]

@@ -32,7 +32,7 @@ from gradtool.results.report import (
     Severity,
     Verdict,
 )
-from gradtool.verify.rules import RULES
+from gradtool.verify.rules import codes
 
 FILE_NAME = "gradtool-baseline.json"
 """Where a baseline is written when no other file is named."""
@@ -137,7 +137,7 @@ def _decoded(data: bytes, name: str) -> _File:
 
 
 def _can_be_known(finding: Finding) -> bool:
-    return finding.severity is not Severity.NOTE and not RULES[finding.rule].final
+    return finding.severity is not Severity.NOTE and finding.rule not in codes.FINAL
 
 
 def entries_of(baseline: Baseline, report: Report) -> dict[int, Entry]:

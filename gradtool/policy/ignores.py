@@ -114,7 +114,7 @@ class _CommentsOfFunction:
 
     def change(self, check: CheckResult) -> CheckResult:
         """A check without the findings that are ignored; skipped if none is left."""
-        if RULES[check.rule].final:
+        if check.rule in codes.FINAL:
             return check
         if not check.findings:
             comment = None if check.verdict is Verdict.PASS else self._on_class(check.rule)

@@ -148,7 +148,7 @@ def test_failed_first_moves_the_start_and_nothing_else(run: Run, where: tuple[st
 
 
 def test_failed_first_of_a_module_begins_with_all_of_it(run: Run) -> None:
-    write(a=traced(GOOD), b=f"{WRONG}\nraise ValueError\n")
+    write(a=traced(GOOD), b=f"{WRONG}\n)\n")
     assert check(run, ".")[0] == 4
     write(b=traced(WRONG))
     begun()

@@ -94,6 +94,8 @@ class _File:
         self._path = real_path(path)
         if self._path.is_symlink():  # What it stands for could not be told: it leads to itself.
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if self._path.exists() and not self._path.is_file():  # A rename would take its place.
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
         # In the same folder, since a rename cannot cross file systems.
         self._partial = self._path.with_name(f".{self._path.name}.{os.getpid()}.partial")
         self._partial.touch(exist_ok=False)

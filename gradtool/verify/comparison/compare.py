@@ -78,7 +78,8 @@ def is_unresolved(
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
     error = np.where(stepped, slope, numeric.error)
     size = np.fmax(np.abs(analytic), np.where(stepped, slope, np.abs(numeric.value)))
-    moves = (size + error) * np.maximum(reach, 1.0)
+    with np.errstate(over="ignore"):  # Infinity is no less true of what is that large.
+        moves = (size + error) * np.maximum(reach, 1.0)
     # An entry of zero passes wherever the output rests, and shows nothing about the others.
     known = bool(((decision == Decision.PASS) & (analytic != 0)).any())
     clear = known | (error <= ROUGHLY_KNOWN * size) | (moves <= NEXT_TO_NOTHING)

@@ -155,9 +155,6 @@ class Rule:
     taints_worker: bool = False
     """When broken, the interrupted code may have left the process in any state."""
 
-    final: bool = False
-    """No setting, comment or baseline excuses it: the answers themselves are in doubt."""
-
     @property
     def info(self) -> RuleInfo:
         """The rule as reports describe it."""

@@ -29,6 +29,12 @@ NOT_VERIFIED = "GT603"
 NOT_EXECUTED = "GT604"
 ENGINES = "GT702"
 
+FINAL = frozenset({CHECKER_REPLACED, SOURCE_CHANGED})
+"""Rules that no setting, comment or baseline excuses: the answers themselves are in doubt.
+
+Here and not in the rules, so that a process that only reports need not import them.
+"""
+
 
 def problem_with(code: str) -> str | None:
     """Explain why `code` is no rule code or prefix; None if it is one."""

@@ -86,5 +86,4 @@ RULE = Rule(
     page=__doc__,
     scopes=(Scope.MODULE, Scope.FUNCTION),
     taints_worker=True,
-    final=True,
 )

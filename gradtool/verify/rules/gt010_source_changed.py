@@ -76,5 +76,4 @@ RULE = Rule(
     severity=Severity.ERROR,
     page=__doc__,
     scopes=(Scope.MODULE, Scope.FUNCTION),
-    final=True,
 )
