@@ -70,7 +70,7 @@ class Point:
             yield at, self.values[at]
 
     def continuous(self) -> Iterator[tuple[int, Array]]:
-        """Those of `arrays` that are floating or complex."""
+        """The floating and complex ones of `arrays`."""
         return ((at, array) for at, array in self.arrays() if is_continuous(array.dtype))
 
     def having(self, changed: Mapping[int, Any]) -> Point:

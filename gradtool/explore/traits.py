@@ -1,4 +1,4 @@
-"""What the values of a tensor have in common, and arrays of another shape that have it too.
+"""Traits that the values of a tensor share, and arrays of another shape that keep them.
 
 A right Function may rely on it: on sorted knots, on rows that sum to one, on distinct indices. So
 a trait that an array has is kept in all that is made from it.

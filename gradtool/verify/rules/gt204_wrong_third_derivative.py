@@ -11,25 +11,14 @@ not determine it well enough, the rule is skipped with that reason.
 Why it matters
 --------------
 
-A backward that calls another Function hides that Function's mistakes one order deeper. Curvature
-penalties and implicit differentiation reach them.
+A backward that detaches what it saved, or calls another Function, hides a mistake one order
+deeper: the gradient and its derivative are right. Curvature penalties and implicit
+differentiation reach it.
 
 Wrong example
 -------------
 
     from gradtool import Function
-
-
-    class _CubeGradient(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x, x * x)
-            return 3 * x * x
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            x, _ = ctx.saved_tensors
-            return grad_output * 6 * x.detach()
 
 
     class Cube(Function):
@@ -41,7 +30,8 @@ Wrong example
         @staticmethod
         def backward(ctx, grad_output):
             (x,) = ctx.saved_tensors
-            return grad_output * _CubeGradient.apply(x)
+            fixed = x.detach()
+            return grad_output * 3 * fixed * (2 * x - fixed)
 
 Right example
 -------------
@@ -63,8 +53,8 @@ Right example
 How to fix
 ----------
 
-Look at the Functions that backward calls: their own backward must be differentiable, or declared
-``@once_differentiable``.
+Look at what backward detaches, and at the Functions that it calls: their own backward must be
+differentiable, or declared ``@once_differentiable``.
 
 Reference
 ---------

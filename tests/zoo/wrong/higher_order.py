@@ -161,6 +161,9 @@ class InnerCubeBackward(Function):
 
 
 class _CubeGradient(Function):
+    expect = {"GT101"}
+    diagnosis = "factor"
+
     @staticmethod
     def forward(ctx, x, grad_output):
         ctx.save_for_backward(x, grad_output)
@@ -187,6 +190,9 @@ class InnerSineBackward(Function):
 
 
 class _SineGradient(Function):
+    expect = {"GT101"}
+    diagnosis = "sign"
+
     @staticmethod
     def forward(ctx, x, grad_output):
         ctx.save_for_backward(x, grad_output)
@@ -215,6 +221,8 @@ class ThirdOrderCut(Function):
 
 
 class _FourthGradient(Function):
+    expect = {"GT202"}
+
     @staticmethod
     def forward(ctx, x, grad_output):
         square = x * x
@@ -242,6 +250,8 @@ class ThirdOrderWrong(Function):
 
 
 class _ExpGradient(Function):
+    expect = {"GT202"}
+
     @staticmethod
     def forward(ctx, x, grad_output):
         e = x.exp()

@@ -118,9 +118,8 @@ class NameMisspelt(Function):
         return grad_ouput * x.cos()  # noqa: F821  # <-
 
 
-class NoBackward(Function):
-    expect = {"GT004"}
-    at = "forward"
+class NoBackward(Function):  # <-
+    expect = {"GT011"}
 
     @staticmethod
     def forward(ctx, x):

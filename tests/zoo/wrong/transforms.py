@@ -425,6 +425,9 @@ class BackwardWithWrongVmap(Function):
 
 
 class _SoftmaxGradient(Function):
+    expect = {"GT401"}
+    at = "vmap"
+
     @staticmethod
     def forward(s, g):
         return s * (g - (g * s).sum(0, keepdim=True))
