@@ -1,0 +1,66 @@
+"""The effort of exploring, its findings, and the cases that they give to keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradtool.explore.traits import reshaped, restored, traits
+from gradtool.results.report import Finding, Report
+from gradtool.run.runner import check
+from tests.options import check_options
+
+MODULE = Path(__file__).parent / "corpus" / "wrong_first.py"
+
+
+def findings(explore: str, name: str = "SwishWithoutBeta", seed: int = 0) -> list[Finding]:
+    return list(report(explore, name, seed).findings())
+
+
+def report(explore: str, name: str, seed: int) -> Report:
+    path = f"{MODULE}::{name}"
+    return check(check_options(paths=(path,), explore=explore, select=("GT101",), seed=seed))
+
+
+def test_nothing_is_explored_where_it_is_off() -> None:
+    assert findings("off") == []
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    one, other = findings("quick", seed=3), findings("quick", seed=3)
+    assert [each.message for each in one] == [each.message for each in other]
+    assert one[0].detail == other[0].detail
+
+
+def test_a_finding_names_the_change_and_gives_the_case_to_keep() -> None:
+    (found,) = findings("quick")
+    assert "where `beta` is 0.6, not 1.0 (beside case 'sample1')" in found.message
+    assert "functions: {SwishWithoutBeta: {cases: [{args: [" in str(found.detail)
+
+
+def test_a_finding_is_shrunk() -> None:
+    (found,) = findings("quick", "ChunkedSquares")
+    assert "`x` has the shape [2, 2]" in found.message
+
+
+@pytest.mark.parametrize(
+    ("array", "name"),
+    [
+        (np.array([0.1, 0.4, 0.9, 1.5]), "sorted"),
+        (np.array([[0.2, 0.8], [0.5, 0.5]]), "sums to one"),
+        (np.array([[2.0, 0.5], [0.5, 3.0]]), "symmetric"),
+        (np.array([[0.6, 0.8], [0.8, -0.6]]), "unit rows"),
+    ],
+)
+def test_a_trait_is_kept_by_other_values_and_other_extents(array: np.ndarray, name: str) -> None:
+    assert name in [trait.name for trait in traits(array)]
+    shape = tuple(extent + 1 for extent in array.shape)
+    grown = reshaped(array, shape, np.random.default_rng(0))
+    for made in (
+        restored(array, array * np.linspace(0.7, 0.9, array.size).reshape(array.shape)),
+        grown,
+    ):
+        assert made is not None
+        assert name in [trait.name for trait in traits(made)]
