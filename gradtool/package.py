@@ -9,3 +9,6 @@ FOLDER = Path(__file__).parent
 
 OWN_CODE = f"{FOLDER}{os.sep}"
 """Start of the file name of each of gradtool's modules, as tracebacks show it."""
+
+DOCS = "https://github.com/OWNER/gradtool/blob/main/docs"
+"""Address of the docs; OWNER stands for the owner of the repository until it is published."""

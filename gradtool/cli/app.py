@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -22,36 +23,45 @@ from gradtool.cli.commands.profile import profile
 from gradtool.cli.commands.profile_transfer import profile_transfer
 from gradtool.cli.commands.record import SETTINGS as RECORD_SETTINGS
 from gradtool.cli.commands.record import record
-from gradtool.cli.commands.run import SETTINGS, run
+from gradtool.cli.commands.run import SETTINGS as RUN_SETTINGS
+from gradtool.cli.commands.run import run
 from gradtool.cli.commands.schema import schema
+from gradtool.cli.completion import after_colons
 from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.help import CommandHelp, ProgramHelp
 from gradtool.cli.output import streams
 from gradtool.package import __version__
 
 # Click's own class, which Typer brings along under different names in different versions.
 _ParseError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
+_COMPLETION = "_GRADTOOL_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 app = typer.Typer(
     name="gradtool",
     help="Check hand-written gradients before they merge.",
-    add_completion=False,
+    cls=ProgramHelp,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(check)
-app.command()(config)
-app.command()(derive)
-app.command()(doctor)
-app.command()(explain)
-app.command()(init)
-app.command()(merge)
-app.command()(profile)
-app.command()(profile_transfer)
-app.command(context_settings=RECORD_SETTINGS)(record)
-app.command()(schema)
-app.command(context_settings=SETTINGS)(run)
+_SETTINGS = {record: RECORD_SETTINGS, run: RUN_SETTINGS}
+for _command in (
+    check,
+    config,
+    derive,
+    doctor,
+    explain,
+    init,
+    merge,
+    profile,
+    profile_transfer,
+    record,
+    run,
+    schema,
+):
+    app.command(cls=CommandHelp, context_settings=_SETTINGS.get(_command))(_command)
 
 
 def _print_version(is_given: bool) -> None:
@@ -91,7 +101,7 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
 
     Typer would turn a keyboard interrupt or a broken pipe into exit codes of its own.
     """
-    if not arguments:
+    if not arguments and _COMPLETION not in os.environ:
         # Nothing was checked, and a script with an empty variable must not take that for a pass.
         _parse(["--help"], command)
         return ExitCode.USAGE
@@ -111,9 +121,15 @@ def _parse(arguments: list[str], command: str) -> Any:
     """
     # Parsing only: the work runs later, outside this block, and prints for itself.
     with redirect_stdout(io.StringIO()) as printed:
-        work = app(arguments, prog_name="gradtool", standalone_mode=False, obj=command)
+        try:
+            work = app(arguments, prog_name="gradtool", standalone_mode=False, obj=command)
+        except SystemExit as end:  # Completion, for which Typer ends the process.
+            work = int(end.code or 0)
+    text = printed.getvalue()
+    if os.environ.get(_COMPLETION) == "complete_bash":
+        text = after_colons(text)
     with streams.reader_may_leave(sys.stdout):
-        sys.stdout.write(printed.getvalue())
+        sys.stdout.write(text)
     return work
 
 

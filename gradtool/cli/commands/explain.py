@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gradtool.cli import completion
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.options.choices import choose
 from gradtool.cli.output.streams import reader_may_leave
@@ -25,6 +26,7 @@ def explain(
         typer.Argument(
             metavar="[RULE]...",
             show_default=False,
+            autocompletion=completion.rules,
             help="Rule codes, rule names or families (GT1).",
         ),
     ] = None,

@@ -29,11 +29,13 @@ def profile(
     keyword: cli.Keyword = None,
     cases: Annotated[
         list[str] | None,
-        typer.Option("--case", metavar="NAME", help="Profile only cases of this name. Repeatable."),
+        cli.what_option(
+            "--case", metavar="NAME", help="Profile only cases of this name. Repeatable."
+        ),
     ] = None,
     budget: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=0.05, help="Maximum sampling time for each case."),
+        cli.how_option(metavar="SECONDS", min=0.05, help="Maximum sampling time for each case."),
     ] = 2.0,
     seed: cli.Seed = None,
     device: cli.Device = None,
@@ -43,7 +45,7 @@ def profile(
     no_isolation: cli.NoIsolation = False,
     reports: Annotated[
         list[str] | None,
-        typer.Option(
+        cli.reports_option(
             "--report",
             metavar="FORMAT=PATH",
             help="Also write a report: json, csv, markdown, html or text. Repeatable; - is stdout.",
@@ -52,7 +54,7 @@ def profile(
     quiet: cli.Quiet = 0,
     verbose: Annotated[
         int,
-        typer.Option(
+        cli.reports_option(
             "-v", "--verbose", count=True, show_default=False, help="Show every operation."
         ),
     ] = 0,

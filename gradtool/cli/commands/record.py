@@ -41,7 +41,7 @@ def record(
         bool, typer.Option("--no-check", help="Write the cases and do not check them.")
     ] = False,
 ) -> Callable[[], int]:
-    """Run a command, and write the arguments of its Functions as cases."""
+    """Run a command and write its Functions' arguments as cases."""
     return partial(_record, tuple(command), engine, limit, config, no_check)
 
 

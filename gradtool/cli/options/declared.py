@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from gradtool.adapters.engines import ENGINES
+from gradtool.cli import completion
 from gradtool.config.resources import DTYPES, EXPLORE
+
+what_option = partial(typer.Option, rich_help_panel="What to check")
+how_option = partial(typer.Option, rich_help_panel="How to check")
+reports_option = partial(typer.Option, rich_help_panel="Reports")
+adoption_option = partial(typer.Option, rich_help_panel="Adoption")
+execution_option = partial(typer.Option, rich_help_panel="Execution")
 
 FORMATS = ("text", "concise", "github")
 COLORS = ("auto", "always", "never")
@@ -17,22 +25,23 @@ Paths = Annotated[
     typer.Argument(
         metavar="PATH",
         show_default=False,
+        autocompletion=completion.nodes,
         help="Files, folders, file.py::Function or file.py::Function[case].",
     ),
 ]
 Config = Annotated[
     list[str] | None,
-    typer.Option(
+    how_option(
         "--config",
         metavar="FILE|KEY=VALUE",
         help="Configuration file to use, or a single setting such as check.timeout=120. "
         "Repeatable.",
     ),
 ]
-Isolated = Annotated[bool, typer.Option("--isolated", help="Ignore all configuration files.")]
+Isolated = Annotated[bool, how_option("--isolated", help="Ignore all configuration files.")]
 Packages = Annotated[
     list[str] | None,
-    typer.Option(
+    what_option(
         "--package",
         "-m",
         metavar="NAME",
@@ -41,7 +50,7 @@ Packages = Annotated[
 ]
 Keyword = Annotated[
     str | None,
-    typer.Option(
+    what_option(
         "-k",
         metavar="EXPRESSION",
         help="Check only cases whose node ids match: 'exp and not sort'.",
@@ -49,52 +58,60 @@ Keyword = Annotated[
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option(
-        "--select", metavar="RULES", help="Check only these rules or families: GT101,GT2."
+    how_option(
+        "--select",
+        metavar="RULES",
+        autocompletion=completion.rules,
+        help="Check only these rules or families: GT101,GT2 or wrong-gradient.",
     ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option("--ignore", metavar="RULES", help="Skip these rules or families."),
+    how_option(
+        "--ignore",
+        metavar="RULES",
+        autocompletion=completion.rules,
+        help="Skip these rules or families.",
+    ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option("--exclude", metavar="PATTERNS", help="Skip these paths when searching folders."),
+    what_option("--exclude", metavar="PATTERNS", help="Skip these paths when searching folders."),
 ]
 Strict = Annotated[
-    bool | None, typer.Option("--strict/--no-strict", help="Treat warnings as failures.")
+    bool | None, how_option("--strict/--no-strict", help="Treat warnings as failures.")
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed for random arguments."),
+    how_option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed for random arguments."),
 ]
 Device = Annotated[
-    str | None, typer.Option("--device", metavar="DEVICE", help="Device to run on: cpu or cuda.")
+    str | None, how_option("--device", metavar="DEVICE", help="Device to run on: cpu or cuda.")
 ]
 Engine = Annotated[
     str | None,
-    typer.Option(
+    how_option(
         "--engine",
         metavar="|".join(ENGINES),
+        autocompletion=completion.of(ENGINES),
         help="Engine behind `import torch`: gradtool's own (the default), the installed PyTorch, "
         "or both in turn.",
     ),
 ]
 Dtype = Annotated[
     str | None,
-    typer.Option(
-        "--dtype", metavar="|".join(DTYPES), help="Dtype of all floating-point arguments."
+    how_option(
+        "--dtype",
+        metavar="|".join(DTYPES),
+        autocompletion=completion.of(DTYPES),
+        help="Dtype of all floating-point arguments.",
     ),
 ]
-Atol = Annotated[
-    float | None, typer.Option("--atol", metavar="X", min=0, help="Absolute tolerance.")
-]
-Rtol = Annotated[
-    float | None, typer.Option("--rtol", metavar="X", min=0, help="Relative tolerance.")
-]
+Atol = Annotated[float | None, how_option("--atol", metavar="X", min=0, help="Absolute tolerance.")]
+Rtol = Annotated[float | None, how_option("--rtol", metavar="X", min=0, help="Relative tolerance.")]
 Witness = Annotated[
     bool | None,
-    typer.Option(
+    how_option(
         "--witness/--no-witness",
         help="Also differentiate the recorded forward step by step, beside the evaluations; on "
         "by default.",
@@ -102,20 +119,21 @@ Witness = Annotated[
 ]
 Explore = Annotated[
     str | None,
-    typer.Option(
+    how_option(
         "--explore",
         metavar="|".join(EXPLORE),
+        autocompletion=completion.of(EXPLORE),
         help="Effort to find arguments beside the given cases at which a Function is wrong; "
         "quick by default.",
     ),
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option("--timeout", metavar="SECONDS", min=0, help="Time limit for each Function."),
+    execution_option("--timeout", metavar="SECONDS", min=0, help="Time limit for each Function."),
 ]
 MemoryLimit = Annotated[
     str | None,
-    typer.Option(
+    execution_option(
         "--memory-limit",
         metavar="SIZE",
         help="Memory limit for each Function: 512MiB, 4GiB (the default) or none.",
@@ -123,7 +141,7 @@ MemoryLimit = Annotated[
 ]
 Jobs = Annotated[
     str | None,
-    typer.Option(
+    execution_option(
         "-j",
         "--jobs",
         metavar="N|auto",
@@ -133,7 +151,7 @@ Jobs = Annotated[
 ]
 Shard = Annotated[
     str | None,
-    typer.Option(
+    execution_option(
         "--shard",
         metavar="N/COUNT",
         help="Check one of COUNT parts of the run; combine the JSON reports with gradtool merge.",
@@ -141,53 +159,55 @@ Shard = Annotated[
 ]
 NoIsolation = Annotated[
     bool,
-    typer.Option(
+    execution_option(
         "--no-isolation",
         help="Run in this process, where a crash or a hang ends the whole run.",
     ),
 ]
 Pdb = Annotated[
     bool,
-    typer.Option(
+    execution_option(
         "--pdb",
         help="Start the debugger when checked code raises; turns off isolation and the timeout.",
     ),
 ]
 Executor = Annotated[
     str,
-    typer.Option(
+    execution_option(
         "--executor", metavar="local|dask", help="Run on this machine or on a Dask cluster."
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    execution_option(
         "--scheduler", metavar="ADDRESS", help="Address of the Dask scheduler: tcp://host:8786."
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
+    reports_option(
         "--format",
         metavar="|".join(FORMATS),
+        autocompletion=completion.of(FORMATS),
         help="Output format; the default is text, with annotations on GitHub Actions.",
     ),
 ]
 Reports = Annotated[
     list[str] | None,
-    typer.Option(
+    reports_option(
         "--report",
         metavar="FORMAT=PATH",
+        autocompletion=completion.reports,
         help="Also write a report, such as json=out.json; formats: json, json-lines, junit, "
         "sarif, gitlab, github, html, markdown, text, concise. Repeatable; - is stdout.",
     ),
 ]
 CollectOnly = Annotated[
-    bool, typer.Option("--collect-only", help="List the cases without checking them.")
+    bool, what_option("--collect-only", help="List the cases without checking them.")
 ]
 Quiet = Annotated[
     int,
-    typer.Option(
+    reports_option(
         "-q",
         "--quiet",
         count=True,
@@ -197,7 +217,7 @@ Quiet = Annotated[
 ]
 Verbose = Annotated[
     int,
-    typer.Option(
+    reports_option(
         "-v",
         "--verbose",
         count=True,
@@ -206,11 +226,17 @@ Verbose = Annotated[
     ),
 ]
 Color = Annotated[
-    str, typer.Option("--color", metavar="|".join(COLORS), help="When to use colour.")
+    str,
+    reports_option(
+        "--color",
+        metavar="|".join(COLORS),
+        autocompletion=completion.of(COLORS),
+        help="When to use colour.",
+    ),
 ]
 Baseline = Annotated[
     str | None,
-    typer.Option(
+    adoption_option(
         "--baseline",
         metavar="FILE",
         help="File of known findings, which do not fail the run; outside CI, fixed ones are "
@@ -219,14 +245,14 @@ Baseline = Annotated[
 ]
 WriteBaseline = Annotated[
     bool,
-    typer.Option(
+    adoption_option(
         "--write-baseline",
         help="Add all current findings to the baseline (gradtool-baseline.json by default).",
     ),
 ]
 BaselineCommit = Annotated[
     str | None,
-    typer.Option(
+    adoption_option(
         "--baseline-commit",
         metavar="REF",
         help="Treat findings that already exist at the merge base with a git commit as known.",
@@ -234,7 +260,7 @@ BaselineCommit = Annotated[
 ]
 NoIgnores = Annotated[
     bool,
-    typer.Option(
+    how_option(
         "--no-ignores",
         help="Disregard `ignore` in the configuration and '# gradtool: ignore[GT505] reason' "
         "comments.",
@@ -242,7 +268,7 @@ NoIgnores = Annotated[
 ]
 ChangedSince = Annotated[
     str | None,
-    typer.Option(
+    what_option(
         "--changed-since",
         metavar="REF",
         help="Check only modules affected by changes since a git commit, including changes to "
@@ -251,34 +277,34 @@ ChangedSince = Annotated[
 ]
 LastFailed = Annotated[
     bool,
-    typer.Option("--lf", "--last-failed", help="Check only Functions that failed in the last run."),
+    what_option("--lf", "--last-failed", help="Check only Functions that failed in the last run."),
 ]
 FailedFirst = Annotated[
     bool,
-    typer.Option(
+    what_option(
         "--ff", "--failed-first", help="Check Functions that failed in the last run first."
     ),
 ]
 NoCache = Annotated[
     bool,
-    typer.Option("--no-cache", help="Do not record failures in .gradtool_cache."),
+    execution_option("--no-cache", help="Do not record failures in .gradtool_cache."),
 ]
 AllowEmpty = Annotated[
     bool,
-    typer.Option(
+    adoption_option(
         "--allow-empty", help="Succeed when no Function is found, as in a pre-commit hook."
     ),
 ]
 ExitZero = Annotated[
     bool,
-    typer.Option(
+    adoption_option(
         "--exit-zero",
         help="Exit with 0 instead of 1: report findings without failing.",
     ),
 ]
 RequireFunctions = Annotated[
     int | None,
-    typer.Option(
+    adoption_option(
         "--require-functions",
         metavar="N",
         min=1,
@@ -287,7 +313,7 @@ RequireFunctions = Annotated[
 ]
 RequireDoubleBackward = Annotated[
     bool,
-    typer.Option(
+    adoption_option(
         "--require-double-backward",
         help="Fail if a Function's double backward does not pass, unless GT201 is ignored with a "
         "reason.",
@@ -295,7 +321,7 @@ RequireDoubleBackward = Annotated[
 ]
 Replay = Annotated[
     str | None,
-    typer.Option(
+    what_option(
         "--replay",
         metavar="FINDING",
         help="Reproduce one finding of the last run, or of a JSON report, by node id or "
@@ -304,7 +330,7 @@ Replay = Annotated[
 ]
 Flake = Annotated[
     int | None,
-    typer.Option(
+    how_option(
         "--flake",
         metavar="N",
         min=2,
@@ -317,6 +343,7 @@ PathsOrReports = Annotated[
     typer.Argument(
         metavar="PATH",
         show_default=False,
+        autocompletion=completion.nodes,
         help="Files, folders, file.py::Function or file.py::Function[case]; with --replay, JSON "
         "reports.",
     ),

@@ -13,7 +13,12 @@ from functools import cached_property
 
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, Scope, skipped
 
-__all__ = ["RULES", "Answer", "Flaw", "Rule", "Scope", "skipped"]
+__all__ = ["NAMES", "RULES", "Answer", "Flaw", "Rule", "Scope", "skipped"]
+
+
+def _files() -> list[str]:
+    names = sorted(found.name for found in pkgutil.iter_modules(__path__))
+    return [name for name in names if name.startswith("gt")]
 
 
 class _Rules(Mapping[str, Rule]):
@@ -28,8 +33,7 @@ class _Rules(Mapping[str, Rule]):
 
     @cached_property
     def _by_code(self) -> dict[str, str]:
-        names = sorted(found.name for found in pkgutil.iter_modules(__path__))
-        return {name[:5].upper(): f"{__name__}.{name}" for name in names if name.startswith("gt")}
+        return {file[:5].upper(): f"{__name__}.{file}" for file in _files()}
 
     def __getitem__(self, code: str) -> Rule:
         if code not in self._loaded:
@@ -48,3 +52,6 @@ class _Rules(Mapping[str, Rule]):
 
 RULES: Mapping[str, Rule] = _Rules()
 """All rules by code."""
+
+NAMES: Mapping[str, str] = {file[:5].upper(): file[6:].replace("_", "-") for file in _files()}
+"""The name of each rule by its code, which needs none of them imported."""
