@@ -136,6 +136,7 @@ def test_functions_of_other_folders_are_left_alone(tmp_path):
 
 @pytest.mark.torch
 def test_real_torch_is_observed(tmp_path):
+    pytest.importorskip("torch")
     assert arguments(tmp_path, "Take.apply(x, torch.tensor([1, 0]))", engine="torch") == (
         X,
         {"values": [1, 0]},
