@@ -83,10 +83,14 @@ class Arguments:
         self.needs_input_grad = tuple(at in needed for at in range(len(self._values)))
         """As on ctx: for each argument of ``forward``, tensor or not."""
 
-    def others(self) -> list[tuple[str, Any]]:
-        """Return the names and values of the arguments that are no tensors."""
+    def others(self) -> list[tuple[int, str, Any]]:
+        """Return positions, names and values of the arguments that are no tensors."""
         named = enumerate(zip(self.names, self._values, strict=True))
-        return [pair for at, pair in named if at not in self.positions]
+        return [(at, *pair) for at, pair in named if at not in self.positions]
+
+    def with_value(self, position: int, value: Any) -> Arguments:
+        """Return the same arguments with another one that is no tensor."""
+        return self._with({position: value})
 
     def extended(self, defaults: Mapping[int, tuple[str, Any]]) -> Arguments | None:
         """Append the `defaults`, by position, that come after these; None if there are none."""

@@ -60,6 +60,10 @@ class BoundFunction:
         """Return the same function with other numbers among its arguments, and other draws."""
         return [self._with(arguments) for arguments in self.arguments.variants()]
 
+    def with_value(self, position: int, value: Any) -> BoundFunction:
+        """Return the same function with another value of an argument that is no tensor."""
+        return self._with(self.arguments.with_value(position, value))
+
     def _with(self, arguments: Arguments) -> BoundFunction:
         other = copy(self)
         other.arguments, other.draws = arguments, RepeatedDraws()

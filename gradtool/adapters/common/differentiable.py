@@ -14,6 +14,7 @@ from gradtool.adapters.common import batching, forward_mode
 from gradtool.adapters.common.alterations.altered_forward import AlteredForward
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.calls import Calls, find_leak
+from gradtool.adapters.common.contained_tensors import lost_gradients
 from gradtool.adapters.common.executable_lines import lines_of, traced
 from gradtool.adapters.common.forward_mode import TangentMap
 from gradtool.adapters.common.random_state import global_generators
@@ -233,6 +234,10 @@ class FunctionDifferentiable:
     ) -> tuple[Primals, Observation]:
         """Make two calls with the same tensors, whose values change in place between them."""
         return self._calls.again_after_change(primals, cotangents)
+
+    def lost_gradients(self, primals: Primals) -> list[str] | None:
+        """Name the tensors inside other arguments that require a gradient and receive none."""
+        return lost_gradients(self._bound, primals)
 
     # ---- surroundings -----------------------------------------------------------------
 

@@ -32,7 +32,7 @@ class Observer:
         self._record = record
         self._roots = [
             *roots_of(bound.target),
-            *bound.arguments.others(),
+            *((name, value) for _, name, value in bound.arguments.others()),
         ]
         self._buffers = buffers(self._roots)
         # Digests rather than copies: large inputs would be held twice.

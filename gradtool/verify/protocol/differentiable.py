@@ -307,6 +307,13 @@ class Examinable(Differentiable, Protocol):
         hidden state shows what `call` shows there. Raises what the user's code raises.
         """
 
+    def lost_gradients(self, primals: Primals) -> list[str] | None:
+        """Name the tensors in lists, tuples, dicts and dataclasses that autograd does not see.
+
+        They require a gradient, the outputs depend on them, and no backward reaches them. None if
+        no tensor in such an argument requires a gradient. Raises what the user's code raises.
+        """
+
     # ---- what lasts -------------------------------------------------------------------
 
     def leaks(self, primals: Primals) -> Leak | None:

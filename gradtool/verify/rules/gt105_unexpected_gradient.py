@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = "return None in that place"
+_OWN = "return None in that place, and pass tensors that need gradients as arguments of their own"
 
 
 def _check(subject: Subject) -> Answer:
@@ -102,7 +103,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             continue
         if argument is None:
             what = f"backward returned a gradient for argument {position}, which is no tensor"
-            yield Flaw(message=what, hint=_HINT)
+            yield Flaw(message=what, hint=_OWN)
         else:
             yield Flaw(
                 message=f"backward returned a gradient for `{argument.name}`, which is"

@@ -125,6 +125,6 @@ RULE = Rule(
     summary="No entry of a derivative was compared, so nothing was checked.",
     severity=Severity.WARNING,
     page=__doc__,
-    premises=KEEPS_CONTRACT,
+    premises=(*KEEPS_CONTRACT, "GT121"),
     check=_check,
 )

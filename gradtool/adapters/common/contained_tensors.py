@@ -1,0 +1,130 @@
+"""Tensors in lists, tuples, dicts and dataclasses, which autograd does not see as arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.common.bound_function import BoundFunction
+from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
+from gradtool.adapters.library import library
+from gradtool.verify.protocol.observation import Primals
+
+_MOST = 4
+"""Tensors of one call that are looked at: one is enough to say so."""
+
+_STEP = 2.0**-10
+"""Change of a tensor, as a part of its values and in absolute terms."""
+
+_Change = Callable[[Any], Any]
+
+
+def lost_gradients(bound: BoundFunction, primals: Primals) -> list[str] | None:
+    """Name the contained tensors that require a gradient, move the outputs and receive none.
+
+    Names are such as ``xs[1]`` and ``batch.x``; None if no such tensor requires a gradient. A
+    backward that runs another one inside may reach them, so each is looked at after a backward.
+    Raises what the user's code raises.
+    """
+    calls = {
+        label: _Call(bound, at, value, tensor)
+        for at, name, value in bound.arguments.others()
+        for label, tensor in itertools.islice(_contained(name, value), _MOST)
+    }
+    if not calls:
+        return None
+    return [
+        label
+        for label, call in calls.items()
+        if call.moves_outputs(primals) and not call.reaches(primals)
+    ]
+
+
+class _Call:
+    """Calls in which one contained tensor is replaced, and all others are copies."""
+
+    def __init__(self, bound: BoundFunction, at: int, value: Any, tensor: Any) -> None:
+        self._bound, self._at, self._value, self._tensor = bound, at, value, tensor
+
+    def moves_outputs(self, primals: Primals) -> bool:
+        """Return True if a change of the tensor changes an output."""
+        same, moved = (self._outputs(primals, change) for change in (_same, _moved))
+        pairs = zip(same, moved, strict=True)
+        return len(same) == len(moved) and not all(
+            one is None or other is None or np.array_equal(one, other, equal_nan=True)
+            for one, other in pairs
+        )
+
+    def reaches(self, primals: Primals) -> bool:
+        """Return True if backward leaves a gradient on the tensor by itself."""
+        leaf = self._tensor.detach().clone().requires_grad_()
+        bound = self._with(lambda _tensor: leaf)
+        with library().torch.enable_grad():
+            leaves, tensors = bound.arguments.tracked(primals)
+            outputs = bound(tensors)
+            ones = [None if each is None else np.ones_like(copied(each)) for each in outputs]
+            vjp(outputs, cotangent_tensors(outputs, ones), leaves)
+        return leaf.grad is not None
+
+    def _outputs(self, primals: Primals, change: _Change) -> list[Any]:
+        bound = self._with(change)
+        with library().torch.no_grad():
+            return [copied(each) for each in bound(bound.arguments.fresh(primals))]
+
+    def _with(self, change: _Change) -> BoundFunction:
+        def replaced(tensor: Any) -> Any:
+            return change(tensor) if tensor is self._tensor else tensor.detach().clone()
+
+        return self._bound.with_value(self._at, _mapped(self._value, replaced))
+
+
+def _same(tensor: Any) -> Any:
+    return tensor.detach().clone()
+
+
+def _moved(tensor: Any) -> Any:
+    return tensor.detach() * (1 + _STEP) + _STEP
+
+
+def _contained(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors in a container that require a gradient, with the names to reach them."""
+    if isinstance(value, library().Tensor):
+        if value.requires_grad:
+            yield name, value
+    else:
+        for step, each in _entries(value):
+            yield from _contained(f"{name}{step}", each)
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list | tuple):
+        yield from ((f"[{at}]", each) for at, each in enumerate(value))
+    elif isinstance(value, dict):
+        yield from ((f"[{key!r}]", each) for key, each in value.items())
+    elif _is_dataclass(value):
+        yield from ((f".{f.name}", getattr(value, f.name)) for f in dataclasses.fields(value))
+
+
+def _mapped(value: Any, change: _Change) -> Any:
+    """Copy nested containers, with each tensor changed."""
+    if isinstance(value, library().Tensor):
+        return change(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_mapped(each, change) for each in value))
+    if type(value) in {list, tuple}:
+        return type(value)(_mapped(each, change) for each in value)
+    if type(value) is dict:
+        return {key: _mapped(each, change) for key, each in value.items()}
+    if _is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if field.init]
+        values = {name: _mapped(getattr(value, name), change) for name in names}
+        return dataclasses.replace(value, **values)
+    return value
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)

@@ -1,0 +1,112 @@
+"""A tensor in a list, tuple, dict or dataclass gets no gradient, though the outputs depend on it.
+
+What it does
+------------
+
+Changes each tensor that a case passes inside such an argument, and that requires a gradient. If an
+output changes with it, and a backward leaves no gradient on it, the rule is broken.
+
+Why it matters
+--------------
+
+Autograd looks at the arguments of ``apply`` and not into them. The tensor's part of the gradient is
+silently zero, whatever backward returns, and training goes on without it.
+
+Wrong example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class WeightedSum(Function):
+        @staticmethod
+        def forward(ctx, weight, xs):
+            ctx.save_for_backward(*xs)
+            return sum(weight * x for x in xs)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * sum(ctx.saved_tensors), None
+
+        @staticmethod
+        def sample_inputs():
+            xs = [randn(3, requires_grad=True) for _ in range(2)]
+            yield randn(3, requires_grad=True), xs
+
+Right example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class WeightedSum(Function):
+        @staticmethod
+        def forward(ctx, weight, *xs):
+            ctx.save_for_backward(weight, *xs)
+            return sum(weight * x for x in xs)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            weight, *xs = ctx.saved_tensors
+            return grad_output * sum(xs), *(grad_output * weight for _ in xs)
+
+        @staticmethod
+        def sample_inputs():
+            xs = [randn(3, requires_grad=True) for _ in range(2)]
+            yield randn(3, requires_grad=True), *xs
+
+How to fix
+----------
+
+Pass each tensor as an argument of its own, ``apply(weight, *xs)``, and return a gradient for each.
+A tensor that is meant to be a constant should not require a gradient: pass ``x.detach()``.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html#how-to-use
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results.report import Severity
+from gradtool.verify.rules._contract import CALLS
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
+from gradtool.verify.wording import listed
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    try:
+        lost = subject.function.lost_gradients(subject.first.primals)
+    except Exception:  # What the user's backward may raise has no bounds: GT004 reports it.
+        return skipped("a call with other tensors raised")
+    if lost is None:
+        return not_offered("a tensor that requires a gradient in a list, tuple or dict")
+    if not lost:
+        return passed()
+    names, them = listed([f"`{name}`" for name in lost]), "them" if len(lost) > 1 else "it"
+    return failed(
+        Flaw(
+            message=f"no gradient reaches {names}, though the outputs depend on {them}: autograd"
+            " does not look into lists, tuples, dicts and dataclasses",
+            hint="pass each tensor as an argument of its own, as in `apply(*xs)`",
+            method="forward",
+        )
+    )
+
+
+RULE = Rule(
+    code="GT121",
+    name="unseen-tensor",
+    summary="A tensor in a list, tuple, dict or dataclass gets no gradient.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    blames=("forward",),
+    premises=CALLS,
+    check=_check,
+)
