@@ -57,6 +57,9 @@ _DISPLAY = frozenset({"__repr__", "__str__", "__format__", "__dir__"})
 _INPUT_OUTPUT = frozenset({"print", "open", "input", "load", "save"})
 """Entry points that libraries like to replace, which read and write but decide nothing."""
 
+_BUILTINS_ALONE = frozenset({"compile"})
+"""Names that the checker uses as builtins, and that ``torch`` has for something else."""
+
 # Held here, since the checked code may replace the builtins that a comparison is made with.
 _all, _len, _map, _next, _zip = all, len, map, next, zip
 _gettrace, _getprofile = sys.gettrace, sys.getprofile
@@ -301,7 +304,7 @@ class _Found:
         """The names of ``torch`` that the checker calls itself."""
         module = sys.modules.get("gradtool.engine")
         if module is not None:
-            self._entries(module, _names_in(callers) & vars(module).keys())
+            self._entries(module, (_names_in(callers) - _BUILTINS_ALONE) & vars(module).keys())
 
     def _entries(self, module: ModuleType, names: Iterable[str]) -> None:
         entries = vars(module)
