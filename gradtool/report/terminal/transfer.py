@@ -18,6 +18,7 @@ from gradtool.report.transfer.lines import (
     header_lines,
     last_line,
     not_measured,
+    regressions,
     requirement_mark,
 )
 from gradtool.report.transfer.tables import tables
@@ -31,7 +32,7 @@ _GOOD = "green"
 
 
 def render(report: TransferReport, console: Console, *, verbosity: int = 0) -> None:
-    """Write a report to a console; below 0, without header and tables."""
+    """Write a report to a console; below 0, without header and tables, but with regressions."""
     page = Page(console)
     if verbosity >= 0:
         for line in header_lines(report):
@@ -39,6 +40,7 @@ def render(report: TransferReport, console: Console, *, verbosity: int = 0) -> N
         page.blank()
         for table in tables(report):
             _write_table(page, table)
+    _write_list(page, "regressed", regressions(report) if verbosity < 0 else [])
     _write_list(page, "advice", advice_lines(report))
     _write_requirements(page, report)
     _write_list(page, "not measured", list(not_measured(report)), style=DIM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from gradtool.measure.units import rate_text, size_text
+from gradtool.measure.units import rate_text, size_text, time_text
 from gradtool.report.transfer.tables import NOT_AVAILABLE
 from gradtool.results.transfer import NodeRate, Requirement, TransferReport
 
@@ -61,6 +61,16 @@ def advice_lines(report: TransferReport) -> list[str]:
     return [
         f"{each.text} [{' vs '.join(each.rests_on)}]" if each.rests_on else each.text
         for each in report.advice
+    ]
+
+
+def regressions(report: TransferReport) -> list[str]:
+    """The cells that are slower than in the earlier run."""
+    return [
+        f"{each.id}: {time_text(each.after)}, was {time_text(each.before)}"
+        f" ({each.ratio.value:.2f} times as long, 95 %: {each.ratio.low:.2f}-{each.ratio.high:.2f})"
+        for each in report.changes
+        if each.regressed
     ]
 
 
