@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
+import os
 import platform
 import sys
 import tempfile
@@ -27,14 +29,16 @@ _PACKAGES = (
 def write_crash_log(error: BaseException, command: str) -> Path | None:
     """Write versions, command and traceback to ``gradtool-crash-<timestamp>.log``.
 
-    The file goes to the current directory or, if that cannot be written, to the directory
+    The file goes to the user's cache folder or, if that cannot be written, to the folder
     for temporary files. An existing file is never overwritten.
 
     Returns:
         Where the log is, or None if it could not be written anywhere.
     """
     text = "\n".join(_lines(error, command))
-    for folder in (Path(), Path(tempfile.gettempdir())):
+    for folder in (_cache_folder(), Path(tempfile.gettempdir())):
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
         for path in _candidates(folder):
             try:
                 # Exclusive creation never follows a link or replaces a file that another process
@@ -47,6 +51,19 @@ def write_crash_log(error: BaseException, command: str) -> Path | None:
                 break
             return path
     return None
+
+
+def _cache_folder() -> Path:
+    """The folder of gradtool among the caches of the user, where the system keeps them."""
+    if sys.platform == "win32":
+        caches = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        caches = "~/Library/Caches"
+    else:
+        # The XDG specification ignores relative paths.
+        given = os.environ.get("XDG_CACHE_HOME", "")
+        caches = given if os.path.isabs(given) else "~/.cache"  # noqa: PTH117 - Of text.
+    return Path(os.path.expanduser(caches)) / "gradtool"  # noqa: PTH111 - Fails without a home.
 
 
 def _candidates(folder: Path) -> Iterator[Path]:

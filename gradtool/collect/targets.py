@@ -73,7 +73,7 @@ def _files(path: Path, one: bool, excluded: Excluded) -> Iterator[tuple[Path, bo
         yield from ((found, False) for found in walk(path, excluded))
     elif not path.exists():
         problem = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
-        raise UsageError(f"{path} {problem}{_suggestion(path)}")
+        raise UsageError(f"{path} {problem}{similar_path(path)}")
     elif path.suffix != ".py":
         raise UsageError(f"{path} is not a Python file: its name must end in .py")
     else:
@@ -113,8 +113,8 @@ def walk(folder: Path, excluded: Excluded) -> Iterator[Path]:
             yield entry
 
 
-def _suggestion(path: Path) -> str:
-    """Suggest the nearest name in the deepest folder of `path` that exists."""
+def similar_path(path: Path) -> str:
+    """Suggest the nearest name in the deepest folder of `path` that exists, or nothing."""
     folder = path.parent
     while not folder.is_dir():
         path, folder = folder, folder.parent

@@ -167,6 +167,8 @@ class Configs:
         """
         self._options = options
         self._exclude = exclude
+        self.unmatched = list(exclude)
+        """Patterns of `exclude` that have matched nothing so far."""
         self._overrides = [
             *map(parse_variable, options.variables),
             *map(parse_override, options.overrides),
@@ -208,7 +210,9 @@ class Configs:
     def excludes(self, entry: Path) -> bool:
         """Return True if a walk skips `entry`, a file or a folder."""
         if self._exclude:
-            return matches(entry, Path.cwd(), self._exclude)
+            hit = [each for each in self._exclude if matches(entry, Path.cwd(), (each,))]
+            self.unmatched = [each for each in self.unmatched if each not in hit]
+            return bool(hit)
         config = self.nearest(entry)
         return matches(real_path(entry), config.folder, config.check.exclude)
 

@@ -16,15 +16,16 @@ from gradtool.checking.validate import require_valid
 from gradtool.collect.filters import parse_keyword, parse_shard, shard_of
 from gradtool.collect.packages import modules_of_package
 from gradtool.collect.selection import Selection
-from gradtool.collect.targets import Target, find_targets
+from gradtool.collect.targets import Target, find_targets, similar_path
 from gradtool.config.files import Config, Configs
 from gradtool.config.options import CheckOptions, SelectionOptions
 from gradtool.config.schema import FunctionConfig
 from gradtool.config.settings import Settings, settings_for
+from gradtool.errors import UsageError
 from gradtool.policy.ignores import Comments
 from gradtool.results.paths import real_path
 from gradtool.results.report import CheckResult, Shard
-from gradtool.spelling import nearest
+from gradtool.spelling import did_you_mean, nearest
 
 
 @dataclass
@@ -59,6 +60,7 @@ class RunPlan:
         self._options = options
         self._configs = Configs(options.config, selection.exclude)
         found = find_targets(self._paths(selection), self._configs.excludes)
+        self.notices.walked(selection.paths, found, self._configs)
         self.selection = Selection(found, selection, self._configs)
         """The files that the options select."""
         self._targets = self.selection.targets
@@ -69,6 +71,8 @@ class RunPlan:
         }
         # Without a target the run still has an environment to report, by default settings.
         self._used = [self._configs.nearest(t.path) for t in self._targets] or [Config()]
+        for config in self._used:
+            _require_files(config)
         self._settings = [self._settings_of(config) for config in self._used]
 
     def _paths(self, selection: SelectionOptions) -> tuple[str, ...]:
@@ -127,6 +131,7 @@ class RunPlan:
         """The modules to check, given the results of all discoveries."""
         rows = zip(self._targets, self._used, self._settings, discovered, strict=False)
         modules = [self._module(*row) for row in rows]
+        self.notices.require_matches()
         return [module for module in modules if module is not None]
 
     def shard(self, unmatched: Sequence[str]) -> Shard | None:
@@ -152,7 +157,7 @@ class RunPlan:
                 return module if module.problem else None
         if not answer.functions:
             self.notices.passed_over(target)
-        self.notices.discovered(target, config, answer.functions)
+        self.notices.discovered(target, config, answer)
         lines = dict(zip(answer.functions, answer.lines, strict=True))
         names = self.selection.select(target.shown, answer.functions)
         units = [self._unit(target, config, name, lines[name], answer.sliced) for name in names]
@@ -192,6 +197,20 @@ class RunPlan:
         return shard_of(node, count) == number
 
 
+def _require_files(config: Config) -> None:
+    """Refuse a configuration for a file that does not exist.
+
+    Raises:
+        UsageError: A key names such a file.
+    """
+    for key in config.functions:
+        path, separator, _ = key.rpartition("::")
+        if separator and not (config.folder / path).exists():
+            place = config.document.place(("functions", key))
+            near = similar_path(config.folder / path)
+            raise UsageError(f"{place}: {path} does not exist{near}")
+
+
 _MAX_LISTED = 3
 """Files without a Function that are named; more are only counted."""
 
@@ -202,9 +221,20 @@ class Notices:
     def __init__(self, keyword: str | None) -> None:
         self._keyword = keyword
         self._walked: list[str] = []
+        self._empty: list[str] = []
         self._named: list[str] = []
         self._configured: dict[str, None] = {}
         self._replaced: dict[str, None] = {}
+        self._mistakes: list[str] = []
+
+    def walked(self, paths: Sequence[str], found: Sequence[Target], configs: Configs) -> None:
+        """Note folders without a Python file, and patterns of ``--exclude`` that match nothing."""
+        files = [real_path(target.path) for target in found]
+        for path in paths:
+            folder = Path(path)
+            if folder.is_dir() and not any(f.is_relative_to(real_path(folder)) for f in files):
+                self._empty.append(f"{path} holds no Python files to check")
+        self._empty += [f"--exclude {each!r} matched nothing" for each in configs.unmatched]
 
     def passed_over(self, target: Target) -> None:
         """Note a file that has no Function."""
@@ -217,21 +247,42 @@ class Notices:
         """Note what could not be imported, where a stand-in takes its place."""
         self._replaced.update(dict.fromkeys(notes))
 
-    def discovered(self, target: Target, config: Config, names: Sequence[str]) -> None:
-        """Note keys of the configuration that look like a misspelt name of a Function."""
+    def discovered(self, target: Target, config: Config, answer: DiscoveryResult) -> None:
+        """Note keys of the configuration that name no Function of a file.
+
+        A key with a path is wrong wherever its file was looked through as a whole. One without
+        may be for another file: it is noted if it looks like a misspelt name.
+        """
+        names = answer.functions
+        whole = target.whole and answer.problem is None
         for key in config.functions:
             path, _, name = key.rpartition("::")
             here = not path or real_path(config.folder / path) == real_path(target.path)
+            if not here or name in names:
+                continue
             meant = nearest(name, names)
-            if here and name not in names and meant and meant not in config.functions:
+            if path and whole:
+                place = config.document.place(("functions", key))
+                line = f"{place}: {target.shown} has no Function {name!r}"
+                self._mistakes.append(line + did_you_mean(name, names))
+            elif meant and meant not in config.functions:
                 place = config.document.place(("functions", key))
                 self._configured[
                     f"{place}: no Function {name!r} in {target.shown} (did you mean {meant!r}?)"
                 ] = None
 
+    def require_matches(self) -> None:
+        """Refuse a configuration for Functions that do not exist.
+
+        Raises:
+            UsageError: A key names no Function of its file.
+        """
+        if self._mistakes:
+            raise UsageError(self._mistakes[0])
+
     def lines(self, modules: Sequence[Any]) -> tuple[str, ...]:
         """List all notices; `modules` are those with something to check."""
-        found = [*self._replaced, *self._named, *self._of_walk(), *self._configured]
+        found = [*self._empty, *self._replaced, *self._named, *self._of_walk(), *self._configured]
         if self._keyword is not None and not any(module.functions for module in modules):
             found.append(f"-k {self._keyword!r} matched no case")
         return tuple(found)

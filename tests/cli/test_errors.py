@@ -47,16 +47,17 @@ def test_being_stopped_from_outside_is_quiet(
     "error", [KeyError("x"), SystemExit(0), MemoryError(), RecursionError("deep"), GeneratorExit()]
 )
 def test_anything_else_is_exit_code_3_and_a_log(
-    error: BaseException, gate, run: Run, empty_folder: Path
+    error: BaseException, gate, run: Run, empty_folder: Path, logs: Path
 ) -> None:
     gate.during = raising(error)
     code, out, err = run("check", "a.py")
-    (log,) = empty_folder.glob("gradtool-crash-*.log")
+    (log,) = logs.glob("gradtool-crash-*.log")
     assert code == 3
     assert out == ""
     assert len(err.splitlines()) == 1
     assert f"internal error: {type(error).__name__}" in err
-    assert log.name in err
+    assert str(log) in err
+    assert list(empty_folder.iterdir()) == []
     text = log.read_text()
     assert "command: gradtool check a.py\n" in text
     assert f"python: {sys.version}" in text
@@ -72,25 +73,25 @@ def test_verbose_prints_the_traceback_too(gate, run: Run) -> None:
     assert err.splitlines()[-1].startswith("internal error: ZeroDivisionError: 1/0")
 
 
-def test_a_second_log_does_not_overwrite_the_first(gate, run: Run, empty_folder: Path) -> None:
+def test_a_second_log_does_not_overwrite_the_first(gate, run: Run, logs: Path) -> None:
     gate.during = raising(KeyError("first"))
     run("check", "a.py")
     gate.during = raising(KeyError("second"))
     run("check", "a.py")
-    texts = [log.read_text() for log in empty_folder.glob("gradtool-crash-*.log")]
+    texts = [log.read_text() for log in logs.glob("gradtool-crash-*.log")]
     assert len(texts) == 2
     assert sum("first" in text for text in texts) == 1
 
 
-def test_the_log_goes_elsewhere_where_the_folder_is_read_only(
-    gate, run: Run, empty_folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch
+def test_the_log_goes_elsewhere_where_the_cache_is_read_only(
+    gate, run: Run, empty_folder: Path, logs: Path, tmp_path_factory, monkeypatch
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     opened = Path.open
 
     def open_elsewhere_only(path: Path, *args: str, **kwargs: str) -> object:
-        if path.parent == Path():
+        if path.parent == logs:
             raise PermissionError
         return opened(path, *args, **kwargs)
 
@@ -113,13 +114,15 @@ def test_a_log_that_cannot_be_written_anywhere_is_said(gate, run: Run, monkeypat
     assert "no log could be written" in err
 
 
-def test_the_log_of_a_fault_in_a_worker_names_the_function(run: Run, empty_folder: Path) -> None:
+def test_the_log_of_a_fault_in_a_worker_names_the_function(
+    run: Run, empty_folder: Path, logs: Path
+) -> None:
     Path("ops.py").write_text(SABOTAGE)
     Path("gradtool.yaml").write_text("version: 1\n")
     code, _, err = run("check", "ops.py", "-j", "1")
     assert code == 3
     assert "TypeError: 'NoneType' object is not callable" in err
-    (log,) = empty_folder.glob("gradtool-crash-*.log")
+    (log,) = logs.glob("gradtool-crash-*.log")
     assert "At ops.py::Square, in a worker:\nops.py::Square\nTraceback" in log.read_text()
     assert f"configuration: {empty_folder / 'gradtool.yaml'}\n" in log.read_text()
 
@@ -150,11 +153,11 @@ def test_a_fault_leaves_the_baseline_and_the_cache_as_they_were(
 
 
 def test_the_log_is_written_though_the_configuration_cannot_be_looked_for(
-    gate, run: Run, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+    gate, run: Run, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gradtool.config.files.find_config", raising(OSError("gone")))
     gate.during = raising(KeyError("x"))
     assert run("check", "a.py")[0] == 3
-    (log,) = empty_folder.glob("gradtool-crash-*.log")
+    (log,) = logs.glob("gradtool-crash-*.log")
     assert "configuration: unknown: TypeError" in log.read_text()
     assert "KeyError: 'x'" in log.read_text()

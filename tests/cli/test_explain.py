@@ -35,6 +35,21 @@ def test_a_page_is_found_by_code_or_name(run: Run, word: str) -> None:
     assert run("explain", word) == (0, "GT101 wrong-gradient (error)\n\nA page.\n\nMore.\n", "")
 
 
+def test_on_a_terminal_a_page_has_its_width(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    long = rule("GT101", "wrong-gradient", "", Severity.ERROR, "What it does\n---\n" + "word " * 30)
+    sys.modules["gradtool.verify.rules"].__dict__["RULES"]["GT101"] = long
+    code, out, _ = run("explain", "wrong-gradient")
+    assert code == 0
+    assert "GT101 wrong-gradient (error)" in out
+    assert "---" not in out
+    assert max(map(len, out.splitlines())) <= 60
+
+
 def test_several_pages_and_all_pages(run: Run) -> None:
     _, several, _ = run("explain", "GT506", "GT101")
     assert several.index("GT506") < several.index("GT101")

@@ -10,7 +10,7 @@ import pytest
 from gradtool.cli.app import app, main
 from gradtool.cli.completion import functions_in, nodes, reports, rules
 from gradtool.package import DOCS
-from gradtool.verify.rules import NAMES, RULES
+from gradtool.verify.rules import NAMES, RULES, codes
 
 COMMANDS = sorted(
     command.name or command.callback.__name__.replace("_", "-")  # type: ignore[union-attr]
@@ -72,6 +72,13 @@ def test_rules_complete_by_code_and_by_name() -> None:
 
 def test_names_of_rules_are_those_of_the_rules() -> None:
     assert {code: rule.name for code, rule in RULES.items()} == NAMES
+
+
+def test_rules_are_selected_by_name() -> None:
+    assert codes.matching(["wrong-gradient"]) == {"GT101"}
+    assert codes.problem_with("wrong-gradiant") == (
+        "unknown rule 'wrong-gradiant' (did you mean 'wrong-gradient'?)"
+    )
 
 
 def test_formats_complete_and_their_paths_are_left_to_the_shell() -> None:

@@ -181,7 +181,7 @@ def test_an_interrupt_prints_what_was_measured(
         (["--require", "pinned"], "--require 'pinned': write it like"),
         (["--require", "pinned.h2d.gbps > link"], "there is no link where no device is"),
         (["--compare", "none.json"], "--compare: cannot read none.json: No such file"),
-        (["--max-regression", "x"], "--max-regression must be like 10% or 0.1, got 'x'"),
+        (["--max-regression", "5%"], "--max-regression needs --compare"),
         (["--config", "none.yaml"], "none.yaml cannot be read: No such file"),
     ],
 )

@@ -6,6 +6,7 @@ import random
 import shlex
 import signal
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -429,6 +430,38 @@ def test_a_key_that_nearly_names_a_function_is_noticed(write: Write) -> None:
     assert run("ops.py").notices == (
         "gradtool.yaml:3: no Function 'Sqare' in ops.py (did you mean 'Square'?)",
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("op.py::Square", "op.py does not exist (did you mean 'ops.py'?)"),
+        ("sub/ops.py::Square", "sub/ops.py does not exist"),
+        ("ops.py::Sqare", "ops.py has no Function 'Sqare' (did you mean 'Square'?)"),
+        ("ops.py::Other", "ops.py has no Function 'Other'"),
+    ],
+)
+def test_a_key_with_a_path_must_name_a_function(write: Write, key: str, message: str) -> None:
+    write({"ops.py": GOOD, "gradtool.yaml": f"version: 1\nfunctions:\n  {key}: {{}}\n"})
+    with pytest.raises(UsageError) as refused:
+        run("ops.py")
+    assert str(refused.value) == f"gradtool.yaml:3: {message}"
+
+
+def test_a_key_for_another_file_or_an_unfinished_search_is_no_mistake(write: Write) -> None:
+    config = "version: 1\nfunctions:\n  other.py::Cube: {}\n  ops.py::Hidden: {}\n"
+    write({"ops.py": GOOD, "other.py": WRONG, "gradtool.yaml": config})
+    assert names(run("ops.py::Square")) == ["ops.py::Square"]
+
+
+def test_a_folder_without_python_files_and_a_pattern_without_a_match_are_noticed(
+    write: Write, tmp_path: Path
+) -> None:
+    write({"ops.py": GOOD})
+    (tmp_path / "empty").mkdir()
+    assert run("empty").notices == ("empty holds no Python files to check",)
+    report = run(exclude=("vendor*", "empty"))
+    assert report.notices == ("--exclude 'vendor*' matched nothing",)
 
 
 def test_the_nearest_configuration_decides_for_each_module(write: Write) -> None:

@@ -44,12 +44,29 @@ def _explain(codes: Sequence[str], every: bool, form: str) -> ExitCode:
     from gradtool.verify.rules import RULES
 
     chosen = [[rule] for rule in RULES.values()] if every else [_meant(c, RULES) for c in codes]
+    if form == "text" and chosen and sys.stdout.isatty():
+        return _render(chosen)
     if form == "json":
         text = _json([rule for rules in chosen for rule in rules] or RULES.values())
     else:
         text = _SEPARATOR.join(map(_pages, chosen)) if chosen else _index(RULES.values())
     with reader_may_leave(sys.stdout):
         sys.stdout.write(text)
+    return ExitCode.PASSED
+
+
+def _render(chosen: Sequence[Sequence[Rule]]) -> ExitCode:
+    """Write pages as a terminal shows them best."""
+    from gradtool.report.terminal.console import make_console
+    from gradtool.report.terminal.page import render_page
+
+    console = make_console(sys.stdout, "auto")
+    with reader_may_leave(sys.stdout):
+        for rules in chosen:
+            if len(rules) == 1:
+                render_page(rules[0].info, console)
+            else:
+                console.print(_index(rules), end="", soft_wrap=True)
     return ExitCode.PASSED
 
 

@@ -72,7 +72,10 @@ _Compare = Annotated[
     str | None, typer.Option(metavar="JSON", help="Compare with an earlier JSON report.")
 ]
 _MaxRegression = Annotated[
-    str, typer.Option(metavar="SHARE", help="Slowdown that fails the run, with --compare.")
+    str | None,
+    typer.Option(
+        metavar="SHARE", help="Slowdown that fails the run, with --compare; 10% by default."
+    ),
 ]
 _Requirements = Annotated[
     list[str] | None,
@@ -97,13 +100,17 @@ def profile_transfer(
     reports: _Reports = None,
     plot: _Plot = None,
     compare: _Compare = None,
-    max_regression: _MaxRegression = "10%",
+    max_regression: _MaxRegression = None,
     requirements: _Requirements = None,
     quiet: Quiet = 0,
     color: Color = "auto",
 ) -> Callable[[], ExitCode]:
     """Measure copies between host and device memory."""
+    from gradtool.errors import UsageError
+
     choose(color, COLORS, "value of --color:")
+    if max_regression is not None and compare is None:
+        raise UsageError("--max-regression needs --compare: name an earlier JSON report")
     if listing:
         return _list
     flags = {
@@ -115,7 +122,7 @@ def profile_transfer(
         "command": cast("str", context.obj),
         "like": like,
     }
-    required = (compare, max_regression, tuple(requirements or ()))
+    required = (compare, max_regression or "10%", tuple(requirements or ()))
     return partial(_profile, flags, config, required, tuple(reports or ()), plot, (quiet, color))
 
 

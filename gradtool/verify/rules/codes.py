@@ -1,4 +1,4 @@
-"""Rule codes and prefixes as users write them, checked against the existing rules."""
+"""Rules as users write them, by code, prefix or name, checked against the existing rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gradtool.errors import UsageError
 from gradtool.spelling import did_you_mean
-from gradtool.verify.rules import RULES
+from gradtool.verify.rules import NAMES, RULES
 
 NOT_IMPORTED = "GT001"
 NO_CASE = "GT002"
@@ -37,21 +37,28 @@ Here and not in the rules, so that a process that only reports need not import t
 
 
 def problem_with(code: str) -> str | None:
-    """Explain why `code` is no rule code or prefix; None if it is one."""
+    """Explain why `code` is no code, prefix or name of a rule; None if it is one."""
     if _is_known(code):
         return None
     upper = code.upper()
-    near = f" (did you mean {upper!r}?)" if _is_known(upper) else did_you_mean(code, RULES)
+    near = (
+        f" (did you mean {upper!r}?)"
+        if _is_known(upper)
+        else did_you_mean(code, [*RULES, *NAMES.values()])
+    )
     return f"unknown rule {code!r}{near}"
 
 
 def _is_known(code: str) -> bool:
-    return bool(code) and any(known.startswith(code) for known in RULES)
+    return bool(code) and (code in _CODES or any(known.startswith(code) for known in RULES))
+
+
+_CODES = {name: code for code, name in NAMES.items()}
 
 
 def matching(patterns: Iterable[str]) -> frozenset[str]:
-    """The codes that match `patterns`, which are codes or prefixes."""
-    prefixes = tuple(patterns)
+    """The codes that match `patterns`, which are codes, prefixes or names."""
+    prefixes = tuple(_CODES.get(pattern, pattern) for pattern in patterns)
     return frozenset(code for code in RULES if code.startswith(prefixes))
 
 
