@@ -60,7 +60,7 @@ def test_quiet_leaves_the_tables_out(report: TransferReport) -> None:
     assert regressed in text
     assert text.count("times as long, 95 %") == sum(each.regressed for each in report.changes)
     assert "device to host\n" not in text
-    assert text.startswith("advice\n")
+    assert text.startswith("regressed\n")
 
 
 def test_every_title_says_whether_it_is_simulated(report: TransferReport) -> None:
