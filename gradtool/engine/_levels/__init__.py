@@ -63,6 +63,9 @@ class Level:
         """Transform a custom Function."""
         raise NotImplementedError
 
+    def check_function(self, function: Any, kwargs: dict[str, Any]) -> None:
+        """Refuse a custom Function that cannot be called at this level, whatever its arguments."""
+
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
         """Refuse an operation that changes `x` in place, if this level cannot follow it."""
 

@@ -68,6 +68,15 @@ class VmapLevel(BatchLevel):
             out.__dict__["_detached_view"] = True
         return out
 
+    def check_function(self, function: Any, kwargs: dict[str, Any]) -> None:
+        """Refuse a Function that cannot be batched, as torch does even where nothing is batched.
+
+        Raises:
+            RuntimeError: it has no rule for a batch, or two.
+        """
+        if self.by_func:
+            _has_own_rule(function, kwargs)
+
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the Function's own vmap, or batch its methods if it allows that."""
         if _has_own_rule(function, kwargs):

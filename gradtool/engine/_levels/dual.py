@@ -89,7 +89,8 @@ class DualLevel(Level):
         from gradtool.engine.autograd._apply import finish
 
         primals = tuple([self.below(arg) for arg in args])
-        ctx, raw = function._run_forward(primals, kwargs)
+        with self.lowered():
+            ctx, raw = function._run_forward(primals, kwargs)
         # Read now: `finish` drops it.
         saved, fixed = ctx.saved_for_forward, ctx.non_differentiable
         output = finish(ctx, primals, raw, modes.grad and any(ctx.needs_input_grad))
@@ -101,11 +102,21 @@ class DualLevel(Level):
         for each, tangent in zip(outputs, tangents):
             if tangent is not None:
                 check_size(each, tangent)
+        changed = {id(primal): arg for primal, arg in zip(primals, args) if self.owns(arg)}
         duals = tuple(
-            self.wrap(each, tangent) if isinstance(each, Tensor) and tangent is not None else each
-            for each, tangent in zip(outputs, tangents)
+            self._of_function(each, tangent, changed) for each, tangent in zip(outputs, tangents)
         )
         return duals if isinstance(output, tuple) else duals[0]
+
+    def _of_function(self, output: Any, tangent: Tensor | None, changed: dict[int, Any]) -> Any:
+        """Return an output with its tangent: the argument, by id of its primal, if that is it."""
+        if not isinstance(output, Tensor) or tangent is None:
+            return output
+        if id(output) not in changed:
+            return self.wrap(output, tangent)
+        dual = changed[id(output)]
+        dual.__dict__["_tangent"] = tangent
+        return dual
 
     def detached(self, x: Any) -> Any:
         """Return the primal alone: a detached tensor carries no tangent."""

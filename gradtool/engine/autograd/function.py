@@ -363,6 +363,8 @@ class Function(metaclass=FunctionMeta):
         if modes.levels:
             if not separate:
                 _refuse_transforms()
+            for level in modes.levels:
+                level.check_function(cls, kwargs)
             args, level = _at_level(args)
             if level is not None:
                 return level.apply_function(cls, args, kwargs)

@@ -132,10 +132,10 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
     Raises:
         RuntimeError: within such a block.
     """
-    if modes.allows_mutation:
-        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-    modes.allows_mutation = True
     try:
+        if modes.allows_mutation:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        modes.allows_mutation = True
         with saved_tensors_hooks(lambda tensor: tensor.clone(), _unpack_copied):
             yield
     finally:

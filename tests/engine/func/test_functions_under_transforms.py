@@ -366,3 +366,48 @@ def test_nodes_inside_transforms_are_named_as_generated(torch):
 
     torch.func.grad(function)(torch.tensor(1.0))
     assert names == ["SameGeneratedBackward"]
+
+
+def doubling(torch):
+    """A Function that doubles its argument in place."""
+
+    class Doubling(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x.mul_(2)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_dirty(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t.mul_(2)
+
+    return Doubling
+
+
+def test_a_function_without_a_rule_is_refused_where_only_its_tangent_is_a_batch(torch):
+    function = cube(torch)
+    for transform in (torch.func.jacfwd, torch.func.hessian):
+        with pytest.raises(RuntimeError, match="does not have vmap support"):
+            transform(function.apply)(double(torch, 2.0))
+
+
+def test_a_change_in_place_is_followed_through_two_levels(torch):
+    function = doubling(torch)
+    hessian = torch.func.hessian(lambda x: (function.apply(x.clone()) ** 3).sum())
+    assert hessian(double(torch, 2.0)).tolist() == [[96.0]]
+
+
+def test_a_missing_jvp_is_told_where_forward_changes_its_argument(torch):
+    function = doubling(torch)
+    del function.jvp
+    with pytest.raises(NotImplementedError, match="must implement the jvp function"):
+        torch.func.jacfwd(function.apply)(double(torch, 2.0))

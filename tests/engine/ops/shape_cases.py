@@ -100,6 +100,7 @@ REPETITION = [
     OpCase("repeat_interleave", lambda t, n: t.repeat_interleave(n),
            (exactly([2, 0, 1], "int64"),), not_batched=COUNTED),
     OpCase("flip", lambda t, x: x.flip(0), (normal(3, 4),)),
+    OpCase("flip", lambda t, x: x.flip(-1), (normal(),)),
     OpCase("flip", lambda t, x: t.flip(x, (0, -1)) ** 2, (normal(3, 4),)),
     OpCase("flip", lambda t, x: t.flip(x, dims=(1,)), (normal(2, 0, 3),)),
     OpCase("roll", lambda t, x: x.roll(1), (normal(3, 4),)),

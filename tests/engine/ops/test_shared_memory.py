@@ -18,6 +18,7 @@ OPERANDS = {
     "a slice of one": "x = t.arange(4.); y = x[1:2]",
     "one element of one": "x = t.ones(1, 1); y = x[:, 0]",
     "itself": "x = t.ones(1, 1); y = x",
+    "a step over one": "y = t.ones(1); x = y[::2]",
     "in steps": "b = t.arange(8.); x = b[::2]; y = b[1::2]",
     "apart": "x = t.arange(4.); y = t.ones(4)",
 }

@@ -99,13 +99,17 @@ def _overlap(target: Tensor, source: Any) -> str | None:
         return None
     first, start = data_pointer(one), data_pointer(other)
     if first == start and one.nbytes == other.nbytes:
-        return "all" if one.ndim == other.ndim and _steps(one) == _steps(other) else "part"
+        return "all" if one.ndim == other.ndim and _have_same_steps(one, other) else "part"
     return "part" if first < start + other.nbytes and start < first + one.nbytes else None
 
 
-def _steps(array: Any) -> list[int]:
-    """The strides, but for those of extents of one, which NumPy does not keep as torch does."""
-    return [step for step, extent in zip(array.strides, array.shape) if extent != 1]
+def _have_same_steps(one: Any, other: Any) -> bool:
+    """Compare strides, but for those of zero at extents of one: torch has others there."""
+    pairs = zip(one.strides, other.strides, one.shape, other.shape)
+    return all(
+        step == other_step or (extent == other_extent == 1 and 0 in (step, other_step))
+        for step, other_step, extent, other_extent in pairs
+    )
 
 
 def _shared() -> RuntimeError:

@@ -52,7 +52,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise TypeError("where() takes a condition and two values, or a condition alone")
-    return promoted(_where, (_as_condition(condition), input, other), conditions=1)
+    values = [_beside_complex_number(*pair) for pair in ((input, other), (other, input))]
+    return promoted(_where, (_as_condition(condition), *values), conditions=1)
+
+
+def _beside_complex_number(value: Any, other: Any) -> Any:
+    """A value as a complex tensor beside a complex number: only so its gradient is brought back."""
+    if isinstance(other, complex) and isinstance(value, Tensor):
+        return value.to(result_type(value, other))
+    return value
 
 
 @method("where")

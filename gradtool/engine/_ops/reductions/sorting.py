@@ -50,7 +50,7 @@ def _places_of_most(x: Any, *, dim: int, k: int, largest: bool) -> Any:
     refuse("c", "topk_cpu", x)
     extent = x.shape[dim]
     if 4 * k > extent or k == 0:
-        return _slice(order_of(x, dim=dim, descending=largest), dim, slice(k))
+        return _slice(order_of(x, dim=dim, descending=largest), dim, slice(k)).copy()
     place = extent - k if largest else k - 1
     chosen = slice(place, None) if largest else slice(k)
     found = np.sort(_slice(np.argpartition(x, place, axis=dim), dim, chosen), axis=dim)

@@ -213,7 +213,7 @@ _repeat = linear(
 )
 _flip = linear(
     "flip",
-    lambda x, *, dims: np.flip(x, dims).copy(),
+    lambda x, *, dims: np.flip(x, dims if x.ndim else ()).copy(),
     lambda g, dims: g.flip(dims),
     batch=over_dims,
 )
@@ -289,4 +289,6 @@ def roll(x: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | Non
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
         )
+    if x.ndim == 0:
+        raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
     return _roll(x, shifts=steps, dims=tuple([wrap_dim(axis, x.ndim) for axis in axes]))

@@ -98,6 +98,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     given = _same_dtype(_listed(tensors, "cat"))
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    _check_not_single(given)
     shape = next((each.shape for each in given if each.shape != (0,)), (0,))
     dim = wrap_dim(dim, len(shape))
     nothing = (*shape[:dim], 0, *shape[dim + 1 :])
@@ -123,14 +124,18 @@ def _same_dtype(tensors: list[Tensor]) -> list[Tensor]:
     return [each.to(common) for each in tensors]
 
 
+def _check_not_single(tensors: list[Tensor]) -> None:
+    for position, each in enumerate(tensors):
+        if each.ndim == 0:
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {position}) cannot be concatenated"
+            )
+
+
 def _check_joinable(tensors: list[Tensor], dim: int) -> None:
     first = tensors[0].shape
     for position, each in enumerate(tensors):
         shape = each.shape
-        if not shape:
-            raise RuntimeError(
-                f"zero-dimensional tensor (at position {position}) cannot be concatenated"
-            )
         if len(shape) != len(first):
             raise RuntimeError(
                 f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"

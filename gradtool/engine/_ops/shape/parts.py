@@ -165,8 +165,7 @@ def split_with_sizes(x: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tup
 @op(method=True)
 def unsafe_split(x: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` whose pieces may each be changed in place."""
-    pieces = [_uncounted(each) for each in split(x, split_size, dim)]
-    return _as_outputs(x, pieces, wrap_dim(dim, x.ndim), "UnsafeSplitBackward0")
+    return _uncounted(x, split(x, split_size, dim), dim, "UnsafeSplitBackward0")
 
 
 @op(method=True)
@@ -174,20 +173,25 @@ def unsafe_split_with_sizes(
     x: Tensor, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes` whose pieces may each be changed in place."""
-    pieces = [_uncounted(each) for each in split(x, list(split_sizes), dim)]
-    return _as_outputs(x, pieces, wrap_dim(dim, x.ndim), "UnsafeSplitWithSizesBackward0")
+    pieces = split(x, list(split_sizes), dim)
+    return _uncounted(x, pieces, dim, "UnsafeSplitWithSizesBackward0")
 
 
 @op(method=True)
 def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` whose pieces may each be changed in place."""
-    pieces = [_uncounted(each) for each in chunk(x, chunks, dim)]
-    return _as_outputs(x, pieces, wrap_dim(dim, x.ndim), "UnsafeSplitBackward0")
+    return _uncounted(x, chunk(x, chunks, dim), dim, "UnsafeSplitBackward0")
 
 
-def _uncounted(part: Tensor) -> Tensor:
-    """Return a part in the same memory whose changes are not counted for the others."""
-    if part._level is not None:
+def _uncounted(x: Tensor, parts: Sequence[Tensor], dim: int, title: str) -> tuple[Tensor, ...]:
+    """Return parts in the same memory whose changes are not counted for each other."""
+    if modes.inference:  # where torch takes them for views, as the graph follows none
+        return tuple(parts)
+    return _as_outputs(x, [_alone(each) for each in parts], wrap_dim(dim, x.ndim), title)
+
+
+def _alone(part: Tensor) -> Tensor:
+    if part._level is not None or part._lazy is not None:
         copied: Tensor = part.clone()
         return copied
     held = part._storage
