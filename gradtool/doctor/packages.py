@@ -24,7 +24,7 @@ _EXTRAS = {
     "SciPy": ("scipy", "scipy", "more special functions", "pip install 'gradtool[scipy]'"),
     "PyTorch": ("torch", "torch", "checking with --engine torch", "pip install torch"),
     "Dask": ("distributed", "distributed", "--executor dask", "pip install 'gradtool[dask]'"),
-    "pytest": ("pytest", "pytest", "pytest --gradtool", "pip install 'gradtool[test]'"),
+    "pytest": ("pytest", "pytest", "pytest --gradtool", "pip install pytest"),
 }
 """Name -> package, module, purpose, command to install it."""
 

@@ -30,7 +30,7 @@ def programs(tmp_path: Path) -> Path:
     folder.mkdir()
     scripts = {
         "gradtool": f'exec {sys.executable} -m gradtool "$@"',
-        "python": 'printf "%s\\n" "$@"',
+        "python": f'[ "$1" = -c ] && exec {sys.executable} "$@"; printf "%s\\n" "$@"',
     }
     for name, script in scripts.items():
         (folder / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
@@ -61,13 +61,15 @@ def test_no_input_becomes_part_of_a_script() -> None:
     assert not [script for script in scripts if "${{" in script]
 
 
-def check_step(programs: Path, paths: str, summary: str = "true") -> tuple[int, Path]:
+def check_step(
+    programs: Path, paths: str, summary: str = "true", args: str = "--select GT1"
+) -> tuple[int, Path]:
     folder = programs.parent
     ended = run(
         STEPS["Check gradients"]["run"],
         programs,
         PATHS=paths,
-        ARGS="--select GT1",
+        ARGS=args,
         SARIF="out.sarif",
         SUMMARY=summary,
         GITHUB_OUTPUT=str(folder / "output"),
@@ -82,6 +84,18 @@ def test_the_action_reports_and_ends_as_gradtool_does(programs: Path) -> None:
     assert (folder / "output").read_text(encoding="utf-8") == "exit-code=1\n"
     assert '"GT101"' in (folder / "out.sarif").read_text(encoding="utf-8")
     assert "GT101" in (folder / "summary.md").read_text(encoding="utf-8")
+
+
+def test_the_action_reads_its_args_as_a_shell_does(programs: Path) -> None:
+    both = f"{SAMPLES / 'wrong' / 'forgotten_factor.py'} {SAMPLES / 'exp.py'}"
+    assert check_step(programs, both, args="-k 'Exp and not Cube' --select GT1")[0] == 0
+    assert check_step(programs, both, args="-k Cube --select '$(echo GT1)'")[0] == 2
+
+
+def test_the_action_fails_where_a_quote_of_its_args_is_not_closed(programs: Path) -> None:
+    status, folder = check_step(programs, str(SAMPLES / "exp.py"), args="-k 'Exp")
+    assert status != 0
+    assert not (folder / "out.sarif").exists()
 
 
 def test_the_action_takes_several_paths_and_leaves_the_summary_away(programs: Path) -> None:

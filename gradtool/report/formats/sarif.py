@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
+from gradtool.package import DOCS
 from gradtool.report.findings import evidence_lines, problems, rules_by_code
 from gradtool.report.formats.json import indented
 from gradtool.report.rows import rows
@@ -73,6 +74,7 @@ def _rule(code: str, rule: RuleInfo | None) -> _Object:
         "fullDescription": {"text": rule.summary},
         "help": {"text": rule.page or rule.summary, "markdown": as_markdown(rule.page)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "helpUri": f"{DOCS}/rules.md#{code.lower()}-{rule.name}",
         "properties": {"tags": ["gradient", rule.name]},
     }
 
@@ -171,7 +173,8 @@ _EXAMPLE = re.compile(r"(?:^    [^\n]*\n(?:[ \t]*\n)*)+", re.MULTILINE)
 def as_markdown(page: str) -> str:
     """The page with its headings, indented examples and double backticks in Markdown."""
     text = _HEADING.sub(r"### \1", page.strip() + "\n")
-    text = _EXAMPLE.sub(_fenced, text)
+    # The markup of docstrings announces an example with two colons.
+    text = _EXAMPLE.sub(_fenced, re.sub(r"::$", ":", text, flags=re.MULTILINE))
     return text.replace("``", "`").strip() + "\n"
 
 

@@ -67,7 +67,7 @@ arguments in ``gradtool.yaml``::
 Reference
 ---------
 
-``gradtool check --help`` shows where the configuration is looked for.
+``gradtool config my_ops.py`` prints the configuration that a file is checked with.
 """
 
 from __future__ import annotations
