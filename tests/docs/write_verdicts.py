@@ -313,6 +313,11 @@ the status of the entry is *known*. Had they differed by more than their errors 
 a *kink*, where any value between them passes. A function that moves in steps, one that is
 constant, and one that has no limit each have a status of their own.
 
+Entries that tie, such as those of a maximum, are looked at together as well: their gradient has to
+be a mean of the gradients around the point. A few looks around it propose the direction along which
+the gradient stands out the most. It fails if `forward` is less steep along it from both sides:
+where each of two tied maxima gets the whole gradient, moving both is twice as steep as `forward`.
+
 ## 6. The tolerance
 
 A right `backward` rounds, too. The tolerance is `rtol` = {rtol} of the numeric value in double

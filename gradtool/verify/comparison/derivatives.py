@@ -20,6 +20,7 @@ from gradtool.verify.comparison.compare import (
     is_below_rounding_floor,
     is_unresolved,
 )
+from gradtool.verify.comparison.convex_hull import Tie, outside_hull
 from gradtool.verify.comparison.locate import EntrySearch, Located, Projection
 from gradtool.verify.comparison.nearby_kinks import has_no_tie, narrowed
 from gradtool.verify.comparison.tolerance import Tolerance, largest_by_moves
@@ -57,6 +58,8 @@ class Comparison:
     """A wrong entry, where rows or columns are random products of entries."""
     exact: FloatArray | None = None
     """The derivative of the recorded forward, where `numeric` agrees with it and has its digits."""
+    tie: Tie | None = None
+    """The slope along tied entries, where that is what is wrong."""
     curve: Callable[[int, int], LadderCurve] | None = None
     """The difference quotients of a row and column at falling steps; evaluates the function."""
 
@@ -232,6 +235,24 @@ class Derivatives:
             return False
         additive = self._numeric.is_additive(argument, numeric, comparison.tolerance)
         return not additive[wrong].any()
+
+    def is_unlike_witness(self, comparison: Comparison) -> BoolArray:
+        """Flag rows of a gradient that the recorded forward does not have.
+
+        None of three equal numbers alone moves the median: each may seem to have no gradient.
+        """
+        exact = None if self.witness is None else self.witness.jacobian(comparison.argument)
+        if exact is None or self.ungraphed:
+            return np.zeros(len(comparison.analytic), bool)
+        allowed = comparison.tolerance.allowed(comparison.analytic, exact)
+        return np.asarray((np.abs(comparison.analytic - exact) > allowed).any(axis=1))
+
+    def at_ties(self, comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+        """Fail what passes at a tie or kink only because each entry is looked at by itself."""
+        # A second derivative at a kink of the function may be anything.
+        if self.ungraphed or not comparisons:
+            return tuple(comparisons)
+        return outside_hull(self, comparisons, self._numeric.point)
 
     def _compare(self, argument: int) -> Comparison:
         """Compare with batched runs; an argument that does not pass is redone one by one."""

@@ -2,9 +2,9 @@
 
 At a kink, or where no limit is found, there is little to compare a gradient with; nor is there
 where slopes along the coordinates do not add up to the slope across them. The same formula is then
-judged a small step away. Only where that does not help either does the case's own point decide,
-kinks included. Where the oracle is merely blunt, because the function is noisy or moves in steps,
-it would be as blunt anywhere.
+judged a small step away, unless the gradients around the point convict it already. Only where that
+does not help either does the case's own point decide, kinks included. Where the oracle is merely
+blunt, because the function is noisy or moves in steps, it would be as blunt anywhere.
 """
 
 from __future__ import annotations
@@ -52,7 +52,12 @@ def judge(
 ) -> Judgement:
     """Compare the derivatives with respect to `arguments`, at a point that can decide."""
     comparisons = _compare(own, arguments)
-    for point in nearby() if _needs_other_point(own, comparisons) else ():
+    is_needed = _needs_other_point(own, comparisons)
+    if is_needed or _is_doubted(own, comparisons):
+        tied = own.at_ties(comparisons)
+        if any(each.tie for each in tied):
+            return Judgement(own, tied, tied)
+    for point in nearby() if is_needed else ():
         others = _compare(point, arguments) if _is_comparable(point, own) else ()
         if others and _worst(others) in _DECISIVE:
             return Judgement(point, others, comparisons)
@@ -65,6 +70,13 @@ def _needs_other_point(own: Derivatives, comparisons: Sequence[Comparison]) -> b
         wrong = [c for c in comparisons if (c.decision == Decision.FAIL).any()]
         return bool(wrong) and all(own.is_nondifferentiable(c) for c in wrong)
     return any(_is_singular(c) for c in comparisons)
+
+
+def _is_doubted(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:
+    """Return True if the recorded forward has another gradient than the one that passes."""
+    return _worst(comparisons) is Decision.PASS and any(
+        own.is_unlike_witness(each).any() for each in comparisons
+    )
 
 
 def _compare(derivatives: Derivatives, arguments: Sequence[int]) -> tuple[Comparison, ...]:

@@ -10,6 +10,9 @@ limits tell kinks from mistakes, and the noise of forward is measured. An entry 
 outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
 float64, 1e-3 in float32), so small gradients must be right to as many digits as large ones.
 
+Where several entries tie for a maximum, or forward has another kink at the point, the gradient must
+be a mean of the gradients around it: any share of a maximum passes, if all shares add up to one.
+
 Why it matters
 --------------
 
@@ -77,6 +80,7 @@ import numpy as np
 
 from gradtool.results.report import Evidence, Severity, Verdict
 from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.comparison.convex_hull import Tie
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.diagnosis.altered_forward import altered_forward
@@ -92,7 +96,7 @@ from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, reported_by, skipped
 from gradtool.verify.rules.codes import SURROGATE
 from gradtool.verify.thresholds.comparison import GRADIENT_ROUNDINGS
-from gradtool.verify.wording import apart, at_column, off, outputs
+from gradtool.verify.wording import apart, at_column, off, outputs, share
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Comparison
@@ -214,6 +218,8 @@ def _not_additive(subject: Subject, comparison: Comparison) -> Iterator[Flaw]:
 def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
     name = subject.function.arguments[comparison.argument].name
     worst = find_worst(comparison, comparison.decision == Decision.FAIL)
+    if comparison.tie:
+        return _wrong_at_tie(comparison, comparison.tie, name)
     located = comparison.located
     found = _ALONE if located and located.explains_all else _cause(subject, comparison, name)
     return Flaw(
@@ -223,6 +229,19 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
         hint=found.text if isinstance(found, Explanation) else found,
         step=(found.path, found.line) if isinstance(found, Explanation) else None,
         is_derivable=_is_derivable(subject, comparison),
+    )
+
+
+def _wrong_at_tie(comparison: Comparison, tie: Tie, name: str) -> Flaw:
+    chosen = comparison.decision == Decision.FAIL
+    worst = find_worst(comparison, chosen)
+    claimed, found = apart(tie.claimed, tie.found)
+    return Flaw(
+        message=f"gradient of `{name}` is no mean of those around a tie of {outputs(worst)}"
+        f"{share(comparison, worst)}: along the tied entries its slope is {claimed}, not {found}",
+        hint="where several entries attain a maximum, their shares of its gradient must add up to"
+        " one",
+        evidence=evidence(comparison, worst, name),
     )
 
 

@@ -167,6 +167,41 @@ BESIDE_KINK = 2.0**-20
 of this. Doubled or halved: curvature changes the slopes by a millionth more or less.
 """
 
+HULL_LOOKS = 8
+"""Unit: directions, with two looks each at the gradients around a tie. Doubled: a gradient at a tie
+takes twice as long to judge. Halved: more directions are tried along which nothing stands out.
+"""
+
+HULL_ROUNDS = 6
+"""Unit: further pairs of looks, each along the direction in which the gradient stands out. Doubled:
+ties of more than 20 entries are judged too. Halved: one of 10 may not be.
+"""
+
+HULL_STEPS = (2.0**-17, 2.0**-20)
+"""Unit: part of the input's scale. Steps at which forward is evaluated next to a tie, both of which
+have to convict. Doubled or halved: curvature of 100 hides a mistake, or does not.
+"""
+
+HULL_DIFFERENCE = 1e-3
+"""Unit: part of the slopes' terms. A share of a tie of 500 entries is larger. Doubled: one of a tie
+of 250. Halved: roundings of float32 in the slopes count as a difference.
+"""
+
+HULL_NOISE = 1e3
+"""Unit: roundings of the outputs that may be in a slope next to a tie. Doubled or halved: nothing
+in the zoo.
+"""
+
+HULL_PROJECTION_STEPS = 200
+"""Unit: steps towards the nearest mean of the looks, of which half find two digits. Doubled: takes
+longer. Halved: a direction is proposed that stands out a little less.
+"""
+
+HULL_MOST_ROWS = 16
+"""Unit: outputs with a tie that are judged, at six evaluations each. Doubled: large Functions take
+longer where all of their inputs are equal. Halved: a mistake in few of many outputs is missed.
+"""
+
 # ---- rows that are products with random cotangents ------------------------------------------
 
 PROJECTED_ROUNDINGS = 1e4
