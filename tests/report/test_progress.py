@@ -64,7 +64,7 @@ def test_the_case_that_runs_longest_is_named_with_its_time_and_the_time_left() -
         progress.case_finished("Quick", case(Verdict.PASS))
         progress.function_finished("a.py", function("Quick"))
         line = drawn_by(stream, progress)
-        assert "a.py::Hang[c] for 10 s" in line
+        assert "10 s in a.py::Hang[c]" in line
         assert "10 s, about 20 s left" in line
 
 

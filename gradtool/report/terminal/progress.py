@@ -105,7 +105,7 @@ class LiveProgress:
             return "loading"
         node, began = next(iter(self._running.copy().items()), ("", 0.0))
         seconds = self._clock() - began
-        return f"{node} for {duration(seconds)}" if node and seconds >= _SLOW else node
+        return f"{duration(seconds)} in {node}" if node and seconds >= _SLOW else node
 
 
 class _Live(ProgressColumn):
