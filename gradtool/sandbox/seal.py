@@ -5,8 +5,6 @@ gradtool's own modules, of the entry points of NumPy and the standard library th
 the code inside those functions. It is taken before any foreign code runs, and compared afterwards.
 What code merely adds, such as a method of its own, is not a difference, unless it hides something
 that was found elsewhere before. Libraries may replace whatever the checker does not use.
-
-Identities are compared, in loops of C: no object can pass for another by its `__eq__`.
 """
 
 from __future__ import annotations
@@ -17,9 +15,11 @@ import dis
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import attrgetter, is_
-from types import CodeType, FunctionType, ModuleType
+from operator import attrgetter, eq, is_
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
+
+from gradtool.sandbox.sealed_names import Entries, Space
 
 _ROOMS = ("adapters", "cases", "checking", "collect", "device", "explore", "findings")
 _CORE = (
@@ -61,7 +61,7 @@ _BUILTINS_ALONE = frozenset({"compile"})
 """Names that the checker uses as builtins, and that ``torch`` has for something else."""
 
 # Held here, since the checked code may replace the builtins that a comparison is made with.
-_all, _len, _map, _next, _zip = all, len, map, next, zip
+_all, _eq, _len, _map, _next, _zip = all, eq, len, map, next, zip
 _gettrace, _getprofile = sys.gettrace, sys.getprofile
 
 _CONSTANT = (int, float, complex, str, bytes, frozenset, tuple)
@@ -77,6 +77,9 @@ class Seal:
     def __init__(self) -> None:
         found = _Found()
         self._spaces = tuple(found.spaces)
+        self._tables = self._of_spaces()
+        self._names = tuple(space.names for space in self._spaces)
+        self._sizes = tuple(map(len, self._names))
         self._functions = tuple(found.functions)
         self._parts = tuple(
             (each, tuple(map(each, self._functions)))
@@ -88,10 +91,9 @@ class Seal:
 
     def difference(self) -> str | None:
         """The name of something that is not what it was; None if everything is."""
-        for space in self._spaces:
-            name = space.difference()
-            if name is not None:
-                return name
+        name = self._replaced() or self._added()
+        if name is not None:
+            return name
         for part, were in self._parts:
             if not _all(_map(is_, _map(part, self._functions), were)):
                 changed = _zip(self._functions, _map(part, self._functions), were)
@@ -102,22 +104,30 @@ class Seal:
             return "sys.settrace or sys.setprofile, by which code reaches the checker's variables"
         return None
 
+    def _replaced(self) -> str | None:
+        if not _all(table.is_same() for table in self._tables):
+            for space in self._spaces:
+                name = space.replaced()
+                if name is not None:
+                    return name
+            self._tables = self._of_spaces()
+        return None
 
-def _is_same(now: object, was: object) -> bool:
-    """Return True for the same object, and for the engine's function that looks at classes first.
+    def _added(self) -> str | None:
+        sizes = _map(_len, self._names)
+        if not _all(_map(_eq, sizes, self._sizes)):
+            for space in self._spaces:
+                name = space.added()
+                if name is not None:
+                    return name
+        return None
 
-    With the first class that derives from Tensor, the engine puts such a function in front of each
-    public one.
-    """
-    overrides = sys.modules.get("gradtool.engine._overrides")
-    if now is was or type(now) is not FunctionType or overrides is None:
-        return now is was
-    code, cells = now.__code__, now.__closure__ or ()
-    if code not in overrides._overridable.__code__.co_consts or now.__globals__ is not vars(
-        overrides
-    ):
-        return False
-    return cells[code.co_freevars.index("function")].cell_contents is was
+    def _of_spaces(self) -> tuple[Entries, ...]:
+        by_kind = ((dict, dict.get), (MappingProxyType, MappingProxyType.get))
+        return tuple(
+            Entries([s for s in self._spaces if type(s.names) is kind], get)
+            for kind, get in by_kind
+        )
 
 
 def _contents(cell: Any) -> object:
@@ -128,61 +138,11 @@ def _name_of(function: FunctionType) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-class _Space:
-    """Names with what they stand for: of a module, a class, an object or a table."""
-
-    def __init__(
-        self,
-        label: str,
-        names: Mapping[Any, object],
-        keys: Iterable[Any],
-        hides: frozenset[str] = frozenset(),
-        *,
-        is_closed: bool = False,
-    ) -> None:
-        self._label = label
-        self._names = names
-        self._keys = tuple(keys)
-        self._values = tuple(map(names.get, self._keys))
-        self._count = len(names)
-        self._hides = hides
-        """Names that are found elsewhere as long as they are not here."""
-        self._all_keys = frozenset(names) if is_closed else None
-        """All keys there are; None where code may add some."""
-
-    def difference(self) -> str | None:
-        """The name of an entry that was replaced, removed or hidden."""
-        get = self._names.get
-        if not _all(_map(is_, _map(get, self._keys), self._values)):
-            both = _zip(self._keys, self._values)
-            changed = [key for key, value in both if not _is_same(get(key), value)]
-            if changed:
-                return self._named(changed[0])
-            self._values = tuple(_map(get, self._keys))
-        if _len(self._names) != self._count:
-            added = _next(filter(self._is_forbidden, self._names), None)
-            return None if added is None else self._named(added)
-        return None
-
-    def _is_forbidden(self, name: Any) -> bool:
-        """Return True for a name that must not be added."""
-        if name in self._hides:
-            return True
-        # Caches, such as those of msgspec, are of that form.
-        if self._all_keys is None or (name.startswith("__") and name.endswith("__")):
-            return False
-        # A module of a package is an attribute of it once it is imported.
-        return name not in self._all_keys and type(self._names[name]) is not ModuleType
-
-    def _named(self, key: object) -> str:
-        return f"{self._label}.{key}" if isinstance(key, str) else f"an entry of {self._label}"
-
-
 class _Found:
     """Everything that the checker stands on."""
 
     def __init__(self) -> None:
-        self.spaces: list[_Space] = []
+        self.spaces: list[Space] = []
         self.functions: list[FunctionType] = []
         self.cells: list[Any] = []
         self._seen: set[int] = set()
@@ -207,7 +167,7 @@ class _Found:
         *,
         is_closed: bool = False,
     ) -> None:
-        self.spaces.append(_Space(label, names, keys, hides, is_closed=is_closed))
+        self.spaces.append(Space(label, names, keys, hides, is_closed=is_closed))
 
     def _module(self, label: str, module: ModuleType, rebound: frozenset[str]) -> None:
         names = vars(module)

@@ -92,7 +92,8 @@ class _Alias:
 
 def _take_out() -> dict[str, ModuleType]:
     """Remove the answered packages from ``sys.modules`` and return them."""
-    names = [name for name in list(sys.modules) if name.partition(".")[0] in _ANSWERED]
+    near = [name for name in sys.modules if name.startswith(_ANSWERED)]
+    names = [name for name in near if name.partition(".")[0] in _ANSWERED]
     return {name: sys.modules.pop(name) for name in names}
 
 

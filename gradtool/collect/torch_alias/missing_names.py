@@ -20,8 +20,14 @@ _ENGINE = "gradtool.engine"
 shown_as_torch = False
 """True in a process that is a script's own: the engine's classes name torch as their module."""
 
-_LACKING = "__gradtool_lacking__"
-"""Marks a module that holds placeholders only."""
+_lacking: dict[str, ModuleType] = {}
+"""The modules that hold placeholders only, by torch's name."""
+
+_answers: dict[ModuleType, _Answer] = {}
+"""What completes each module of the engine, made when it is first completed."""
+
+_completed: set[type] = set()
+"""Classes of tensors that have placeholders for the methods that they lack."""
 
 
 def home_of(name: str) -> str:
@@ -44,12 +50,14 @@ def exists(name: str) -> bool:
 
 def complete_lacking(name: str, module: ModuleType) -> None:
     """Give an empty module placeholders for every name of torch's module `name`."""
-    vars(module).update({_LACKING: True, "__getattr__": _Answer(name, module)})
+    vars(module)["__getattr__"] = _Answer(name, module)
+    _lacking[name] = module
 
 
 def complete_engine() -> None:
     """Give the loaded modules of the engine placeholders for the names that they lack."""
-    for name, module in list(sys.modules.items()):
+    for name in [name for name in sys.modules if name.startswith((_ENGINE, "torch."))]:
+        module = sys.modules[name]
         # A private module answers once it was imported under torch's name.
         if is_mirror(name) or (name.startswith("torch.") and _is_engine(module.__name__)):
             complete(module)
@@ -57,10 +65,13 @@ def complete_engine() -> None:
 
 def complete(module: ModuleType) -> None:
     """Give one module of the engine placeholders for the names that it lacks."""
-    own = vars(module).get("__getattr__")
+    own, known = vars(module).get("__getattr__"), _answers.get(module)
     if not isinstance(own, _Answer):
         name = "torch" + module.__name__.removeprefix(_ENGINE)
-        vars(module)["__getattr__"] = _Answer(name, module, own)
+        if known is None or known.own is not own:
+            known = _Answer(name, module, own)
+            _answers.setdefault(module, known)
+        vars(module)["__getattr__"] = known
         if "__path__" not in vars(module) and torch_names().names_of(name).modules:
             vars(module)["__path__"] = []  # A package in PyTorch: its modules are lacking ones.
         # Found there, it is not bound in its parent anew, where a function may have its name.
@@ -75,19 +86,18 @@ def complete(module: ModuleType) -> None:
 
 def restore_engine() -> None:
     """Take the placeholders out of the engine's modules again."""
-    for name, module in list(sys.modules.items()):
-        answer = vars(module).get("__getattr__") if _is_engine(name) else None
+    for module in _answers:
+        answer = vars(module).get("__getattr__")
         if isinstance(answer, _Answer):
-            _restore(module, answer)
-
-
-def _restore(module: ModuleType, answer: _Answer) -> None:
-    del vars(module)["__getattr__"]
-    if answer.own is not None:
-        vars(module)["__getattr__"] = answer.own
-    for attribute, value in list(vars(module).items()):
-        if isinstance(value, ModuleType) and _LACKING in vars(value):
-            del vars(module)[attribute]
+            answer.forget()
+            del vars(module)["__getattr__"]
+            if answer.own is not None:
+                vars(module)["__getattr__"] = answer.own
+    for name, module in _lacking.items():
+        parent, _, attribute = name.rpartition(".")
+        above = sys.modules.get(home_of(parent))
+        if above is not None and vars(above).get(attribute) is module:
+            delattr(above, attribute)
 
 
 def _is_engine(name: str) -> bool:
@@ -103,6 +113,9 @@ def _complete_tensor(tensor: type) -> None:
     """Give Tensor placeholders for the methods that it lacks; `restore_engine` leaves them."""
     from gradtool.engine._placeholder import LackingMethod
 
+    if tensor in _completed:
+        return
+    _completed.add(tensor)
     for name in torch_names().names_of("torch.Tensor").plain:
         if not hasattr(tensor, name):
             setattr(tensor, name, LackingMethod(f"torch.Tensor.{name}"))
@@ -128,6 +141,10 @@ class _Answer:
         if attribute not in self._found:
             self._found[attribute] = self._find(attribute)
         return self._found[attribute]
+
+    def forget(self) -> None:
+        """Look all names up again when next called."""
+        self._found.clear()
 
     def _find(self, name: str) -> Any:
         if not name.startswith("__"):

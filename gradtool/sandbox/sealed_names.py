@@ -1,0 +1,100 @@
+"""Names and what they stand for, compared with what they stood for once.
+
+Identities are compared, in loops of C: no object can pass for another by its `__eq__`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_
+from types import FunctionType, ModuleType
+from typing import Any
+
+# Held here, since the checked code may replace the builtins that a comparison is made with.
+_all, _len, _map, _next, _zip = all, len, map, next, zip
+
+
+class Space:
+    """Names with what they stand for: of a module, a class, an object or a table."""
+
+    def __init__(
+        self,
+        label: str,
+        names: Mapping[Any, object],
+        keys: Iterable[Any],
+        hides: frozenset[str] = frozenset(),
+        *,
+        is_closed: bool = False,
+    ) -> None:
+        self._label = label
+        self.names = names
+        self.keys = tuple(keys)
+        self._values = tuple(map(names.get, self.keys))
+        self._count = len(names)
+        self._hides = hides
+        """Names that are found elsewhere as long as they are not here."""
+        self._all_keys = frozenset(names) if is_closed else None
+        """All keys there are; None where code may add some."""
+
+    def replaced(self) -> str | None:
+        """The name of an entry that was replaced or removed."""
+        get = self.names.get
+        if not _all(_map(is_, _map(get, self.keys), self._values)):
+            both = _zip(self.keys, self._values)
+            changed = [key for key, value in both if not _is_same(get(key), value)]
+            if changed:
+                return self._named(changed[0])
+            self._values = tuple(_map(get, self.keys))
+        return None
+
+    def added(self) -> str | None:
+        """The name of an entry that hides something, or has no place here."""
+        if _len(self.names) != self._count:
+            added = _next(filter(self._is_forbidden, self.names), None)
+            return None if added is None else self._named(added)
+        return None
+
+    def _is_forbidden(self, name: Any) -> bool:
+        """Return True for a name that must not be added."""
+        if name in self._hides:
+            return True
+        # Caches, such as those of msgspec, are of that form.
+        if self._all_keys is None or (name.startswith("__") and name.endswith("__")):
+            return False
+        # A module of a package is an attribute of it once it is imported.
+        return name not in self._all_keys and type(self.names[name]) is not ModuleType
+
+    def _named(self, key: object) -> str:
+        return f"{self._label}.{key}" if isinstance(key, str) else f"an entry of {self._label}"
+
+
+class Entries:
+    """All entries of spaces of one kind, compared in one loop."""
+
+    def __init__(self, spaces: Sequence[Space], get: Callable[..., object]) -> None:
+        self._get = get
+        self._names = tuple(space.names for space in spaces for _ in space.keys)
+        self._keys = tuple(key for space in spaces for key in space.keys)
+        self._values = tuple(map(get, self._names, self._keys))
+
+    def is_same(self) -> bool:
+        """Return True if nothing was replaced or removed."""
+        return _all(_map(is_, _map(self._get, self._names, self._keys), self._values))
+
+
+def _is_same(now: object, was: object) -> bool:
+    """Return True for the same object, and for the engine's function that looks at classes first.
+
+    With the first class that derives from Tensor, the engine puts such a function in front of each
+    public one.
+    """
+    overrides = sys.modules.get("gradtool.engine._overrides")
+    if now is was or type(now) is not FunctionType or overrides is None:
+        return now is was
+    code, cells = now.__code__, now.__closure__ or ()
+    if code not in overrides._overridable.__code__.co_consts or now.__globals__ is not vars(
+        overrides
+    ):
+        return False
+    return cells[code.co_freevars.index("function")].cell_contents is was
