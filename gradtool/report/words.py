@@ -22,6 +22,15 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
+def csv_cell(value: object) -> object:
+    """A value as spreadsheets show it: text that they would run as a formula follows a quote.
+
+    https://owasp.org/www-community/attacks/CSV_Injection
+    """
+    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if is_formula else value
+
+
 def number(value: float | str) -> str:
     """A value to ten digits, zero without a sign; text stays as it is.
 

@@ -255,6 +255,7 @@ class ProfileJob:
 
     def begin(self) -> AskProfile:
         """The request, with the deadline for its first reply."""
+        self.cases.clear()
         self._extend()
         return AskProfile(unit=self._unit, budget=self._budget)
 

@@ -10,10 +10,11 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from signal import SIGKILL
 
 from gradtool.errors import UsageError
 from gradtool.workers.channel import Garbled, Reader, framed
-from gradtool.workers.deadline import is_over, seconds_to_first
+from gradtool.workers.deadline import deadline_after, is_over, seconds_to_first
 from gradtool.workers.jobs import Job
 from gradtool.workers.launch import launch
 from gradtool.workers.messages import (
@@ -34,6 +35,9 @@ from gradtool.workers.worker_death import Death
 _CHUNK = 2**16
 _SHUTDOWN_TIMEOUT = 10.0
 """Seconds that the fork server may take to end its workers."""
+
+_OBEDIENCE = 10.0
+"""Seconds within which the fork server ends a worker that it is told to end."""
 
 _MAX_OUTPUT = 2**20
 """Bytes that the checked code may print in one worker before the rest is dropped."""
@@ -59,14 +63,16 @@ class Pool:
         self._workers: dict[int, WorkerHandle] = {}
         self._forked = 0
         self._waiting: deque[Job] = deque()
+        self._suspects: deque[Job] = deque()
+        """Jobs at work when the fork server died: each is done again, alone."""
+        self._alone: Job | None = None
+        """The suspect that is done now."""
         self._reader: Reader[Report] = Reader(Report)  # type: ignore[arg-type]
         self._selector = selectors.DefaultSelector()
 
     def __enter__(self) -> Pool:
         """Start the fork server; it loads what it needs while this process goes on."""
-        launched = launch()
-        self._fork_server, self._control = launched.process, launched.control
-        self._selector.register(self._control, selectors.EVENT_READ, self._hear_fork_server)
+        self._launch()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -89,11 +95,11 @@ class Pool:
             WorkerFault: Gradtool itself failed in a worker, at a job that does not outlive it.
         """
         self._waiting.extend(jobs)
-        while self._waiting or self._busy() or not self.numpy:
+        while self._waiting or self._suspects or self._busy() or not self.numpy:
             self._assign()
             for key, _ in self._selector.select(seconds_to_first(self._deadlines())):
                 # An earlier event of the same round may have removed the worker.
-                if key.fd in self._selector.get_map():
+                if self._selector.get_map().get(key.fd) == key:
                     key.data()
             self._kill_late()
 
@@ -102,7 +108,11 @@ class Pool:
 
     def _assign(self) -> None:
         """Give waiting jobs to workers of their file; start new ones as far as the pool allows."""
-        while self._waiting and self._busy() < self.size:
+        if self._suspects and not self._busy():
+            self._alone = self._suspects.popleft()
+            self._waiting.appendleft(self._alone)
+        is_alone = self._suspects or (self._alone is not None and not self._alone.done)
+        while self._waiting and self._busy() < (1 if is_alone else self.size):
             file = self._waiting[0].file
             free = [w for w in self._workers.values() if w.job is None and not w.leaving]
             worker = next((w for w in free if w.file == file), None)
@@ -128,11 +138,14 @@ class Pool:
         worker = WorkerHandle(self._forked, ours, output[0], traceback[0], file)
         with theirs:
             order = framed(Fork(number=worker.number))
-            socket.send_fds(self._control, [order], [theirs.fileno(), output[1], traceback[1]])
+            with contextlib.suppress(ConnectionError):  # Its death is heard next.
+                socket.send_fds(self._control, [order], [theirs.fileno(), output[1], traceback[1]])
         # Held open here, the pipes would never report their end, which `_remove` reads up to.
         for end in (output[1], traceback[1]):
             os.close(end)
-        os.set_blocking(output[0], False)
+        # What a worker started may hold them open beyond the worker's end.
+        for end in (output[0], traceback[0]):
+            os.set_blocking(end, False)
         ours.setblocking(False)
         self._workers[worker.number] = worker
         self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(worker))
@@ -156,11 +169,13 @@ class Pool:
         for worker in self._workers.values():
             if worker.job is None or not is_over(worker.job.deadline):
                 continue
-            if not worker.out_of_time:
-                worker.out_of_time = True
-                self._kill(worker)
-            # A deadline in the past would make `select` return at once until the worker has ended.
-            worker.job.deadline = None
+            if worker.out_of_time:  # The fork server obeys no more: it was stopped.
+                self._fork_server.kill()
+                worker.job.deadline = None
+                continue
+            worker.out_of_time = True
+            self._kill(worker)
+            worker.job.deadline = deadline_after(_OBEDIENCE)
 
     def _hear(self, worker: WorkerHandle) -> bool:
         """Take the replies of a worker; return True while more may follow."""
@@ -193,9 +208,12 @@ class Pool:
         return is_open
 
     def _hear_fork_server(self) -> None:
-        data = self._control.recv(_CHUNK)
+        try:
+            data = self._control.recv(_CHUNK)
+        except ConnectionError:
+            data = b""
         if not data:
-            raise WorkerFault("the process that workers are forked from has died")
+            self._replace_fork_server()
         for report in self._reader.feed(data):
             match report:
                 case Ready(numpy=numpy):
@@ -204,6 +222,44 @@ class Pool:
                     self._remove(report)
                 case Fault():
                     raise WorkerFault(report.log("In the fork server"))
+
+    def _launch(self) -> None:
+        launched = launch()
+        self._fork_server, self._control = launched.process, launched.control
+        self._selector.register(self._control, selectors.EVENT_READ, self._hear_fork_server)
+
+    def _replace_fork_server(self) -> None:
+        """Start another one, after it died and its workers with it.
+
+        Any of their jobs may have killed it, or none. Each is done again alone, and takes the blame
+        if that ends the fork server too.
+
+        Raises:
+            WorkerFault: It never was ready for work, as another would not be.
+        """
+        if not self.numpy:
+            raise WorkerFault("the process that workers are forked from has died")
+        self._selector.unregister(self._control)
+        self._control.close()
+        self._fork_server.kill()
+        self._fork_server.wait()
+        for worker in self._workers.values():
+            for source in (worker.end, worker.output):
+                if _is_open(self._selector, source):
+                    self._selector.unregister(source)
+            if worker.job is self._alone and self._alone is not None:
+                self._blame(worker, self._alone, Exited(number=worker.number, status=SIGKILL))
+            elif worker.job is not None and not worker.job.done:
+                self._suspects.append(worker.job)
+            worker.close()
+        self._workers.clear()
+        self._launch()
+
+    def _blame(self, worker: WorkerHandle, job: Job, exited: Exited) -> None:
+        """Let a job record the end of its worker, and do what is left of it."""
+        job.died(worker.death(exited))
+        if not job.done:
+            self._waiting.appendleft(job)
 
     def _remove(self, exited: Exited) -> None:
         """Take the last replies of a worker that has ended, and see to its job."""
@@ -214,9 +270,7 @@ class Pool:
                 pass
         job, worker.job = worker.job, None
         if job is not None and not job.done:
-            job.died(worker.death(exited))
-            if not job.done:
-                self._waiting.appendleft(job)
+            self._blame(worker, job, exited)
         del self._workers[exited.number]
         worker.close()
 

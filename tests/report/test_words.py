@@ -3,7 +3,7 @@
 import pytest
 
 from gradtool.report.findings import evidence_lines
-from gradtool.report.words import duration, magnitude, number, one_line, plural
+from gradtool.report.words import csv_cell, duration, magnitude, number, one_line, plural
 from gradtool.results.report import Evidence
 
 
@@ -72,3 +72,13 @@ def test_the_digits_of_a_negative_and_a_positive_value_stand_under_each_other() 
     assert lines == {"analytic": "-1.5", "numeric": " 1.5 ± 1e-09"}
     lines = dict(evidence_lines(Evidence(analytic=2.5, numeric=1.5, difference=1.0)))
     assert lines == {"analytic": "2.5", "numeric": "1.5", "difference": "1"}
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_spreadsheet_takes_no_text_for_a_formula(text: str) -> None:
+    assert csv_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["", "ops.py::Exp", "a=b", -1.5, None])
+def test_other_values_stay_as_they_are(value: object) -> None:
+    assert csv_cell(value) == value

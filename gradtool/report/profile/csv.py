@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
+from gradtool.report.words import csv_cell
 from gradtool.results.profile import Phase, ProfileReport
 
 COLUMNS = (
@@ -21,7 +22,7 @@ def render(report: ProfileReport) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(_rows(report))
+    writer.writerows([csv_cell(value) for value in row] for row in _rows(report))
     return file.getvalue()
 
 

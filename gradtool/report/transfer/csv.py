@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 
 from gradtool.measure.summary import Summary
+from gradtool.report.words import csv_cell
 from gradtool.results.transfer import Cell, TransferReport
 
 _TIMES = ("call", "done", "device")
@@ -25,7 +26,7 @@ def render(report: TransferReport) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     for cell in report.cells:
-        writer.writerow(["" if value is None else value for value in _values(cell)])
+        writer.writerow(["" if value is None else csv_cell(value) for value in _values(cell)])
     return file.getvalue()
 
 
