@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from gradtool.adapters.common.binding import bind, names_of
+from gradtool.adapters.common.contained_tensors import mapped
 from gradtool.adapters.common.random_state import generator
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
@@ -59,12 +60,8 @@ def placed(tensor: Any, device: str, *, requires_grad: bool) -> Any:
 
 
 def on_host(value: Any) -> Any:
-    """Copy a tensor to the CPU, with its ``requires_grad``; leave other values as they are."""
-    if type(value) in {list, tuple}:
-        return type(value)([on_host(each) for each in value])
-    if not isinstance(value, library().Tensor):
-        return value
-    return value.detach().cpu().requires_grad_(value.requires_grad)
+    """Copy tensors to the CPU, with their ``requires_grad``; leave other values as they are."""
+    return mapped(value, lambda tensor: tensor.detach().cpu().requires_grad_(tensor.requires_grad))
 
 
 def adopt(
@@ -72,19 +69,23 @@ def adopt(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Move tensors that a user made to the device and the dtype of the run.
 
-    If none of the floating tensors requires a gradient, all of them do: a user who left the
-    flag out wants them checked.
+    If none of the floating arguments requires a gradient, all of them do: a user who left the
+    flag out wants them checked. Tensors in lists and the like keep their flag.
     """
     tensors = [v for v in (*args, *kwargs.values()) if isinstance(v, library().Tensor)]
     every = not any(tensor.requires_grad for tensor in tensors)
+    stays = settings.device == "cpu" and not settings.forced_dtype
 
-    def adopted(value: Any) -> Any:
-        if not isinstance(value, library().Tensor):
-            return value
+    def moved(value: Any, *, every: bool = False) -> Any:
         tensor = value.detach()
         if settings.forced_dtype and tensor.is_floating_point():
             tensor = tensor.to(getattr(library().torch, settings.forced_dtype))
         return placed(tensor, settings.device, requires_grad=every or value.requires_grad)
+
+    def adopted(value: Any) -> Any:
+        if isinstance(value, library().Tensor):
+            return moved(value, every=every)
+        return value if stays else mapped(value, moved)
 
     return list(map(adopted, args)), {name: adopted(value) for name, value in kwargs.items()}
 

@@ -79,7 +79,7 @@ class _Call:
         def replaced(tensor: Any) -> Any:
             return change(tensor) if tensor is self._tensor else tensor.detach().clone()
 
-        return self._bound.with_value(self._at, _mapped(self._value, replaced))
+        return self._bound.with_value(self._at, mapped(self._value, replaced))
 
 
 def _same(tensor: Any) -> Any:
@@ -109,19 +109,19 @@ def _entries(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f".{f.name}", getattr(value, f.name)) for f in dataclasses.fields(value))
 
 
-def _mapped(value: Any, change: _Change) -> Any:
-    """Copy nested containers, with each tensor changed."""
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Copy nested lists, tuples, dicts and dataclasses, with each tensor changed."""
     if isinstance(value, library().Tensor):
         return change(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_mapped(each, change) for each in value))
+        return type(value)(*(mapped(each, change) for each in value))
     if type(value) in {list, tuple}:
-        return type(value)(_mapped(each, change) for each in value)
+        return type(value)(mapped(each, change) for each in value)
     if type(value) is dict:
-        return {key: _mapped(each, change) for key, each in value.items()}
+        return {key: mapped(each, change) for key, each in value.items()}
     if _is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value) if field.init]
-        values = {name: _mapped(getattr(value, name), change) for name in names}
+        values = {name: mapped(getattr(value, name), change) for name in names}
         return dataclasses.replace(value, **values)
     return value
 

@@ -245,7 +245,8 @@ class Derivatives:
         if exact is None or self.ungraphed:
             return np.zeros(len(comparison.analytic), bool)
         allowed = comparison.tolerance.allowed(comparison.analytic, exact)
-        return np.asarray((np.abs(comparison.analytic - exact) > allowed).any(axis=1))
+        with np.errstate(invalid="ignore"):  # Infinity less infinity is unlike nothing.
+            return np.asarray((np.abs(comparison.analytic - exact) > allowed).any(axis=1))
 
     def at_ties(self, comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
         """Fail what passes at a tie or kink only because each entry is looked at by itself."""

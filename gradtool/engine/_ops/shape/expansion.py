@@ -213,7 +213,7 @@ _repeat = linear(
 )
 _flip = linear(
     "flip",
-    lambda x, *, dims: np.flip(x, dims if x.ndim else ()).copy(),
+    lambda x, *, dims: np.flip(x, dims).copy(),
     lambda g, dims: g.flip(dims),
     batch=over_dims,
 )
@@ -272,7 +272,7 @@ def tile(x: Tensor, dims: Ints) -> Tensor:
 @one_by_one
 def flip(x: Tensor, dims: Ints) -> Tensor:
     """The elements in reverse order along these dimensions."""
-    return _flip(x, dims=wrap_dims(dims, x.ndim))
+    return _flip(x, dims=wrap_dims(dims, x.ndim) if x.ndim else ())
 
 
 @op(method=True, node="RollBackward0")
