@@ -66,6 +66,8 @@ def test_a_comment_holds_for_the_definition_it_is_on_or_the_method_it_is_in(
     write(kept(**{place: IGNORE}))
     report = run()
     assert rules(report) == []
+    cases = [(f.name, case.name) for _, f in report.functions() for case in f.cases]
+    assert cases == [("Square", "inferred")]
     (skipped,) = [c for c in report.checks() if c.rule == "GT505"]
     assert skipped.verdict is Verdict.SKIPPED
     assert skipped.skip is not None
