@@ -23,7 +23,7 @@ COLORS = ("auto", "always", "never")
 Paths = Annotated[
     list[str],
     typer.Argument(
-        metavar="PATH",
+        metavar="PATH...",
         show_default=False,
         autocompletion=completion.nodes,
         help="Files, folders, file.py::Function or file.py::Function[case].",
@@ -341,7 +341,7 @@ Flake = Annotated[
 PathsOrReports = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="PATH",
+        metavar="PATH...",
         show_default=False,
         autocompletion=completion.nodes,
         help="Files, folders, file.py::Function or file.py::Function[case]; with --replay, JSON "
