@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from types import MethodType, ModuleType
@@ -47,7 +47,9 @@ def inventory(module: ModuleType, tree: ast.Module) -> list[Entry]:
     unmade = [each for each in declared if each.within and not _made_as(each, module)]
     for each in unmade:
         call_factory(each, module, tree)
-    return sorted(_entries(module, declared, _made(module)), key=lambda each: each.line or 0)
+    names = {each.name for each in declared}
+    made = [cls for cls in _made(module) if _is_from(cls, module, names)]
+    return sorted(_entries(module, declared, made), key=lambda each: each.line or 0)
 
 
 def _entries(
@@ -100,6 +102,13 @@ def _made(module: ModuleType) -> list[type[Any]]:
         and not _is_named_at_home(cls)
     ]
     return list({id(cls): cls for cls in [*own, *helped]}.values())
+
+
+def _is_from(cls: type[Any], module: ModuleType, declared: Collection[str]) -> bool:
+    """Return False for a class without code that another module of the same name left behind."""
+    is_bound = any(each is cls for each in vars(module).values())
+    has_code = any(inspect.isfunction(getattr(v, "__func__", v)) for v in vars(cls).values())
+    return has_code or is_bound or written_name(cls) in declared
 
 
 def _made_as(declared: Declared, module: ModuleType) -> bool:

@@ -171,3 +171,15 @@ def test_an_imported_function_is_located_where_it_is(loaded: LoadedModule) -> No
 def test_what_is_no_function_is_a_type_error(value: object) -> None:
     with pytest.raises(TypeError, match="neither a Function with a forward nor a callable"):
         checkable_of(value)
+
+
+def test_a_class_without_code_of_an_earlier_module_of_that_name_is_left_out(tmp_path: Path) -> None:
+    sources = ("class Kept(Base):\n    pass", "class Other(Base):\n    pass")
+    loaded = []
+    for place, source in enumerate(sources):
+        path = tmp_path / str(place) / "ops.py"
+        path.parent.mkdir()
+        path.write_text(f"from gradtool.engine.autograd import Function as Base\n{source}\n")
+        loaded.append(Loader().load(path))
+    found = [[each.name for each in discover(each, "ops.py")] for each in reversed(loaded)]
+    assert found == [["Other"], ["Kept"]]
