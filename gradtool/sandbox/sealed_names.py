@@ -93,8 +93,7 @@ def _is_same(now: object, was: object) -> bool:
     if now is was or type(now) is not FunctionType or overrides is None:
         return now is was
     code, cells = now.__code__, now.__closure__ or ()
-    if code not in overrides._overridable.__code__.co_consts or now.__globals__ is not vars(
-        overrides
-    ):
+    made_there = code in overrides._overridable.__code__.co_consts
+    if not made_there or now.__globals__ is not vars(overrides):
         return False
     return cells[code.co_freevars.index("function")].cell_contents is was

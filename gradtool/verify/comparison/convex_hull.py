@@ -88,8 +88,8 @@ def _is_in_question(at: Derivatives, comparisons: Sequence[Comparison]) -> BoolA
 
     The exact derivative is a mean: forward's own operations share out a gradient so.
     """
-    open_, equal, jumps = (np.zeros(len(comparisons[0].analytic), bool) for _ in range(3))
-    equal |= True
+    rows = len(comparisons[0].analytic)
+    open_, jumps, equal = np.zeros(rows, bool), np.zeros(rows, bool), np.ones(rows, bool)
     for each in comparisons:
         kinked = each.numeric.status == Status.KINK
         open_ |= (kinked | (each.decision == Decision.FAIL)).any(axis=1)
