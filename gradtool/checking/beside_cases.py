@@ -8,7 +8,7 @@ from warnings import catch_warnings, simplefilter
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.checking.function_checks import Checked
 from gradtool.checking.plan import PlannedFunction
-from gradtool.results.report import CheckResult, Verdict
+from gradtool.results.report import CheckResult, Coverage, Verdict
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
 
@@ -17,16 +17,18 @@ _FINE = (Verdict.PASS, Verdict.SKIPPED)
 
 def explored(
     planned: PlannedFunction, cases: Sequence[Checked], left: float | None
-) -> list[CheckResult]:
+) -> tuple[list[CheckResult], Coverage | None]:
     """Find arguments beside the cases at which the Function is wrong.
 
     A Function that is wrong at a case is left alone, and so is one that computes in less than the
     arguments say. Where its time runs out nothing is said: that it is slow at arguments that
     nobody gave is no mistake.
+
+    Returns the checks, and the branches that were covered if exploring came to its end.
     """
     settings, checkable = planned.unit.settings, planned.checkable
     if settings.explore == "off" or not settings.witness or not _may_be_explored(planned, cases):
-        return []
+        return [], None
     from gradtool.explore.explorer import explore
     from gradtool.explore.findings import results
 
@@ -38,10 +40,10 @@ def explored(
             catch_warnings(),
         ):
             simplefilter("ignore")  # Nobody gave these arguments.
-            found = explore(checkable, planned.cases, settings)
-            return results(planned.unit.node, checkable, found, settings)
+            found, coverage = explore(checkable, planned.cases, settings)
+            return results(planned.unit.node, checkable, found, settings), coverage
     except Terminated:
-        return []
+        return [], None
 
 
 def _may_be_explored(planned: PlannedFunction, cases: Sequence[Checked]) -> bool:

@@ -13,7 +13,15 @@ from gradtool.checking.plan import PlannedFunction
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import make_finding
 from gradtool.results.paths import shown_path
-from gradtool.results.report import CaseResult, CheckResult, Family, Finding, Location, Verdict
+from gradtool.results.report import (
+    CaseResult,
+    CheckResult,
+    Coverage,
+    Family,
+    Finding,
+    Location,
+    Verdict,
+)
 from gradtool.verify.protocol.observation import SourceLine
 from gradtool.verify.rules import RULES, codes
 
@@ -35,7 +43,9 @@ class Checked:
     """Nothing stopped it."""
 
 
-def checks_of_function(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
+def checks_of_function(
+    planned: PlannedFunction, cases: Sequence[Checked], coverage: Coverage | None = None
+) -> list[CheckResult]:
     """The results of the rules that need all cases of a Function, each checked to its end."""
     # A case that was cut short may have executed, or broken, anything after that.
     if not cases or not all(case.is_complete for case in cases):
@@ -47,7 +57,7 @@ def checks_of_function(planned: PlannedFunction, cases: Sequence[Checked]) -> li
     if codes.NEEDLESS in selected and is_whole:
         checks.append(_needless(planned, cases))
     if codes.NOT_EXECUTED in selected and _is_right(cases, planned.unit.settings):
-        checks.append(_not_executed(planned, cases))
+        checks.append(_not_executed(planned, cases, coverage))
     return [check for check in checks if check.findings]
 
 
@@ -97,7 +107,14 @@ def _loose(cases: Sequence[Checked]) -> tuple[Finding, ...]:
     return found[0] if all(found) else ()
 
 
-def _not_executed(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:
+def _not_executed(
+    planned: PlannedFunction, cases: Sequence[Checked], coverage: Coverage | None
+) -> CheckResult:
+    covered = (
+        f"; {coverage.covered} of {coverage.branches} branches covered with exploring"
+        if coverage
+        else ""
+    )
     executed = frozenset[SourceLine]().union(*(case.executed for case in cases))
     selected = planned.unit.settings.codes
     missing = sorted(
@@ -110,7 +127,7 @@ def _not_executed(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckRe
             codes.NOT_EXECUTED,
             planned.unit.node,
             planned.unit.settings,
-            message=f"no case executes {_listed(lines)} of {method}",
+            message=f"no case executes {_listed(lines)} of {method}{covered}",
             location=Location(path=shown_path(Path(lines[0].path)), line=lines[0].line),
             hint="add a case that takes this branch",
         )

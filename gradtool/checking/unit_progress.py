@@ -6,7 +6,13 @@ import msgspec
 
 from gradtool.checking.unit import Unit, UnitResult
 from gradtool.config.options import Watcher
-from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Location
+from gradtool.results.report import (
+    CaseResult,
+    CheckResult,
+    Coverage,
+    FunctionResult,
+    Location,
+)
 
 
 class UnitProgress:
@@ -19,6 +25,7 @@ class UnitProgress:
         """The case that is being checked."""
         self._watcher = watcher
         self._listed: UnitResult | None = None
+        self._coverage: Coverage | None = None
 
     @property
     def is_open(self) -> bool:
@@ -55,9 +62,13 @@ class UnitProgress:
         self.finished[case.name] = case
         self._watcher.case_finished(self.unit.function, case)
 
+    def covered(self, coverage: Coverage) -> None:
+        """The Function has been explored."""
+        self._coverage = coverage
+
     def discard(self) -> None:
         """Forget the cases, and what was found at them."""
-        self.current, self._listed = None, None
+        self.current, self._listed, self._coverage = None, None, None
         self.finished.clear()
 
     def close(self, *checks: CheckResult) -> UnitResult:
@@ -71,6 +82,7 @@ class UnitProgress:
             listed.function,
             cases=tuple(self.finished[name] for name in order if name in self.finished),
             checks=(*listed.function.checks, *checks),
+            coverage=self._coverage,
         )
         self._watcher.function_finished(self.unit.shown, function)
         return msgspec.structs.replace(listed, function=function)

@@ -24,7 +24,7 @@ from gradtool.collect.discovery import can_define_functions, discover, named
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
 from gradtool.config.settings import Settings
 from gradtool.findings.could_not_run import import_terminated, not_imported, source_changed
-from gradtool.results.report import CaseResult, CheckResult
+from gradtool.results.report import CaseResult, CheckResult, Coverage
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
 
@@ -49,6 +49,9 @@ class Listener(Protocol):
 
     def case_finished(self, case: CaseResult) -> None:
         """A case has been checked."""
+
+    def covered(self, coverage: Coverage) -> None:
+        """The Function has been explored."""
 
 
 class WorkerSession:
@@ -262,9 +265,11 @@ def check_planned(
         listener.case_finished(checked.result)
     if finished:
         return ()
-    checks = checks_of_function(planned, cases)
     with active():
-        return (*checks, *explored(planned, cases, left))
+        beside, coverage = explored(planned, cases, left)
+    if coverage is not None:
+        listener.covered(coverage)
+    return (*checks_of_function(planned, cases, coverage), *beside)
 
 
 def _with_second(

@@ -10,11 +10,12 @@ from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
+from gradtool.explore.coverage import Branches
 from gradtool.explore.families import variants
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.trial import Answer, attempt, stale
-from gradtool.results.report import Severity, Verdict
+from gradtool.results.report import Coverage, Severity, Verdict
 from gradtool.verify.examine import Outcome, outcomes_for
 from gradtool.verify.rules import codes
 from gradtool.verify.subject import Subject
@@ -40,14 +41,23 @@ class Discovered:
 
 def explore(
     checkable: Checkable, cases: Sequence[ResolvedCase], settings: Settings
-) -> list[Discovered]:
-    """Find variants of `cases` at which a Function is wrong, one for each mistake."""
-    left, confirmations = BUDGETS[settings.explore], _MOST_CONFIRMED[settings.explore]
+) -> tuple[list[Discovered], Coverage | None]:
+    """Find variants of `cases` at which a Function is wrong, one for each mistake.
+
+    Returns them with the branches that the cases, and the variants that forward accepts, took.
+    """
+    branches = Branches(checkable)
+    points = [Point.of(checkable, case, settings.device) for case in cases]
+    spent = sum(branches.run(point, case.seed) for case, point in zip(cases, points, strict=True))
+    left, confirmations = BUDGETS[settings.explore] - spent, _MOST_CONFIRMED[settings.explore]
     found: dict[tuple[str, str], Discovered] = {}
-    for case, point, variant in _interleaved(checkable, cases, settings.device):
+    for case, point, variant in _interleaved(checkable, cases, points, branches):
         if left <= 0 or confirmations <= 0 or (found and settings.explore == "quick"):
             break
-        trial = attempt(checkable, variant, case.seed)
+        with branches.watching() as keep:
+            trial = attempt(checkable, variant, case.seed)
+        if trial.answer is not Answer.REFUSED:
+            keep()
         left -= trial.calls
         outcomes = [trial.outcome] if trial.outcome else []
         if trial.answer is Answer.SUSPECT and not outcomes:
@@ -61,7 +71,7 @@ def explore(
             if outcome.rule.code in _asked(settings):
                 key = (outcome.rule.code, _argument(outcome))
                 found.setdefault(key, Discovered(case, variant, outcome))
-    return list(found.values())
+    return list(found.values()), branches.result
 
 
 def _shrunk(
@@ -86,11 +96,15 @@ def _argument(outcome: Outcome) -> str:
 
 
 def _interleaved(
-    checkable: Checkable, cases: Sequence[ResolvedCase], device: str
+    checkable: Checkable,
+    cases: Sequence[ResolvedCase],
+    points: Sequence[Point],
+    branches: Branches,
 ) -> Iterator[tuple[ResolvedCase, Point, Variant]]:
     """Yield the first variant of each case, then the second of each."""
-    points = [Point.of(checkable, case, device) for case in cases]
-    streams = [variants(checkable, case, at) for case, at in zip(cases, points, strict=True)]
+    streams = [
+        variants(checkable, case, at, branches) for case, at in zip(cases, points, strict=True)
+    ]
     for row in zip_longest(*streams):
         for case, point, variant in zip(cases, points, row, strict=True):
             if variant is not None:

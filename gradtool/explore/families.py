@@ -1,4 +1,4 @@
-"""The variants of a case: those of each family in turn, so that a budget is shared by all."""
+"""The variants of a case: those that take an unseen side of a branch, then each family in turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
+from gradtool.explore.coverage import Branches
 from gradtool.explore.extents import extents
+from gradtool.explore.guided import guided
 from gradtool.explore.plain import optional, plain
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.source import blocks, iterations, needs_symmetry, solves, thresholds, words
@@ -19,8 +21,13 @@ from gradtool.explore.trial import exact_gradients
 from gradtool.explore.values import asymmetric, near, single, values, zeros
 
 
-def variants(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator[Variant]:
-    """Yield all variants of a case, whose arguments are `point`."""
+def variants(
+    checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
+) -> Iterator[Variant]:
+    """Yield all variants of a case, whose arguments are `point`.
+
+    What `branches` lacks comes first; the other families share the budget.
+    """
     function, parameters = checkable.obj, checkable.parameters()
 
     def draws(family: str) -> np.random.Generator:
@@ -28,6 +35,7 @@ def variants(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator
 
     iteration = iterations(function)
     kept = iteration.counts if iteration else frozenset[str]()
+    yield from guided(point, branches, parameters, draws("guided"), moves_values=iteration is None)
     families: list[Callable[[], Iterator[Variant]]] = [
         lambda: extents(point, blocks(function), draws("extents"), keeps_order=solves(function)),
         lambda: plain(point, words(function), parameters, kept),

@@ -39,11 +39,11 @@ def plain(
         parameters: Those of ``forward``.
         kept: Names of numbers that are large enough, as far as is known.
     """
-    full = _with_defaults(point, parameters)
+    full = with_defaults(point, parameters)
     options = [
         (at, list(_others(full.values[at], words.get(full.names[at], ()))))
         for at in full.plain
-        if full.names[at] not in kept and not _KEPT.fullmatch(full.names[at].strip("_").lower())
+        if full.names[at] not in kept and not is_kept(full.names[at])
     ]
     for turn in range(max((len(values) for _, values in options), default=0)):
         for at, values in options:
@@ -55,7 +55,7 @@ def plain(
 
 def optional(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[Variant]:
     """Yield variants in which an optional tensor is given or left out."""
-    full = _with_defaults(point, parameters)
+    full = with_defaults(point, parameters)
     defaults = {p.name: p.default for p in parameters}
     models = [array for _, array in point.continuous()][:2]
     shapes = [s for m in models for s in (m.shape[-1:], m.shape[:1], m.shape)]
@@ -77,11 +77,16 @@ def optional(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[
                 yield Variant(given, f"`{name}` is a tensor of shape {list(shape)}")
 
 
+def is_kept(name: str) -> bool:
+    """Return True for an argument that is left as it is."""
+    return bool(_KEPT.fullmatch(name.strip("_").lower()))
+
+
 def _may_be_tensor(name: str) -> bool:
     return bool(_TENSORS.fullmatch(name.strip("_").lower()))
 
 
-def _with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:
+def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:
     """The same call with the defaults of ``forward`` written out."""
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     left = places[point.positional :]

@@ -106,7 +106,7 @@ def _with_equal_entries(
     seed: int,
 ) -> Trial:
     """The trial of a variant with equal entries, at which there may be many gradients."""
-    cotangents = _cotangents(seen, seed)
+    cotangents = cotangents_of(seen, seed)
     exact = _exact(function, cotangents)
     if exact is None:
         return Trial(Answer.REFUSED, 3)
@@ -156,7 +156,7 @@ def _compared(
     variant: Variant,
     seed: int,
 ) -> Trial:
-    cotangents = _cotangents(seen, seed)
+    cotangents = cotangents_of(seen, seed)
     exact = _exact(function, cotangents)
     if exact is None:
         return Trial(Answer.REFUSED, 3)
@@ -183,7 +183,7 @@ def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, 
     if observed is None:
         return {}
     function, seen = observed
-    found = _exact(function, _cotangents(seen, seed))
+    found = _exact(function, cotangents_of(seen, seed))
     if found is None:
         return {}
     places = [each.position for each in function.arguments]
@@ -259,7 +259,8 @@ def _function(checkable: Checkable, point: Point) -> FunctionDifferentiable:
     return FunctionDifferentiable(checkable.obj, args, kwargs, name=checkable.name)
 
 
-def _cotangents(seen: Observation, seed: int) -> Cotangents:
+def cotangents_of(seen: Observation, seed: int) -> Cotangents:
+    """A cotangent of ones of either sign for each output that has a graph."""
     rng = generator(seed, "explored")
     return [
         signed(rng, output.shape).astype(output.dtype)

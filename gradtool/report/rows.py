@@ -12,6 +12,7 @@ from gradtool.report.verdicts import STOPPING, is_known, overall
 from gradtool.results.report import (
     CaseResult,
     CheckResult,
+    Coverage,
     FunctionResult,
     Location,
     ModuleResult,
@@ -43,6 +44,12 @@ class Row:
     def node_id(self) -> str:
         """The path of the module and the name within it."""
         return f"{self.module.path}::{self.name}" if self.name else self.module.path
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """That of the Function, in the row of its last case."""
+        is_last = self.function is not None and self.case in self.function.cases[-1:]
+        return self.function.coverage if self.function is not None and is_last else None
 
     @property
     def has_known(self) -> bool:

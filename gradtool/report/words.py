@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtool.results.report import Basis, Cost
+from gradtool.results.report import Basis, Cost, Coverage
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -47,6 +47,12 @@ def magnitude(value: float | str) -> str:
 def is_nan(value: float | str) -> bool:
     """Return True for NaN, also as text."""
     return value == "nan" or value != value
+
+
+def branches(coverage: Coverage) -> str:
+    """The coverage of a Function: ``branches: 5 of 7 covered (71 %)``."""
+    covered, every = coverage.covered, coverage.branches
+    return f"branches: {covered} of {every} covered ({coverage.percent:.0f} %)"
 
 
 def evaluations(cost: Cost) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "CaseResult",
     "CheckResult",
     "Cost",
+    "Coverage",
     "Environment",
     "Evidence",
     "Family",
@@ -178,6 +179,26 @@ class CaseResult(Struct, frozen=True, kw_only=True):
         return worst(check.verdict for check in self.checks)
 
 
+class Coverage(Struct, frozen=True, kw_only=True):
+    """The branches of forward and backward, and those of them that were taken.
+
+    A test of Python, a comparison of tensors, a mask, a limit and a rounding have a branch for
+    each of their sides.
+    """
+
+    covered: int
+    """Branches that a case, or arguments explored beside it, took."""
+    branches: int
+    """All branches; never 0."""
+    missing: tuple[str, ...] = ()
+    """The others, as ``line 9 of backward: `x > 3` never is true``."""
+
+    @property
+    def percent(self) -> float:
+        """The part that was covered."""
+        return 100 * self.covered / self.branches
+
+
 class FunctionResult(Struct, frozen=True, kw_only=True):
     """One Function of a module. A finding of its own means that no case could be made."""
 
@@ -188,6 +209,8 @@ class FunctionResult(Struct, frozen=True, kw_only=True):
     """Checks of the Function as a whole, made before any case (GT002, GT507)."""
     declared: tuple[str, ...] = ()
     """Declarations of the Function, such as ``once_differentiable``."""
+    coverage: Coverage | None = None
+    """The branches that were covered; None where nothing was explored or there is no branch."""
 
     @property
     def verdict(self) -> Verdict:

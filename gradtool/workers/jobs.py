@@ -27,6 +27,7 @@ from gradtool.workers.messages import (
     CaseFinished,
     CaseProfiled,
     CaseStarted,
+    Covered,
     DeviceThere,
     DiscoveryDone,
     Fault,
@@ -170,6 +171,8 @@ class UnitJob:
             case CaseFinished(case=case):
                 self._futile_tries = 0
                 self._progress.case_finished(case)
+            case Covered(coverage=coverage):
+                self._progress.covered(coverage)
             case UnitDone(checks=checks, distrusted=distrusted):
                 if distrusted:
                     self._progress.discard()

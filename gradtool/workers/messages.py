@@ -8,7 +8,7 @@ import msgspec
 
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.results.profile import CaseProfile, FunctionProfile
-from gradtool.results.report import CaseResult, CheckResult, OwnFault
+from gradtool.results.report import CaseResult, CheckResult, Coverage, OwnFault
 
 
 class WorkerFault(Exception):  # noqa: N818 - named as its message is
@@ -87,6 +87,12 @@ class CaseFinished(Message, frozen=True, kw_only=True):
     case: CaseResult
 
 
+class Covered(Message, frozen=True, kw_only=True):
+    """From a worker: the Function has been explored."""
+
+    coverage: Coverage
+
+
 class UnitDone(Message, frozen=True, kw_only=True):
     """From a worker: the Function is checked; `checks` are about it as a whole."""
 
@@ -140,8 +146,8 @@ class Idle(Message, frozen=True, kw_only=True):
 
 Request = AskDiscovery | AskUnit | AskProfile | AskDevice
 Reply = (
-    DiscoveryDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | UnitDone | Refused
-    | CaseProfiled | UnitProfiled | Fault | Idle
+    DiscoveryDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | Covered | UnitDone
+    | Refused | CaseProfiled | UnitProfiled | Fault | Idle
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from gradtool.config.resources import require_device
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
 from gradtool.findings.could_not_run import checker_replaced, not_imported
-from gradtool.results.report import CaseResult, CheckResult, Location, Verdict
+from gradtool.results.report import CaseResult, CheckResult, Coverage, Location, Verdict
 from gradtool.sandbox.interrupts import disable_interrupts
 from gradtool.sandbox.memory_limit import memory_limit
 from gradtool.sandbox.seal import Seal
@@ -43,6 +43,7 @@ from gradtool.workers.messages import (
     CaseFinished,
     CaseProfiled,
     CaseStarted,
+    Covered,
     DeviceThere,
     DiscoveryDone,
     Fault,
@@ -252,6 +253,10 @@ class _Worker:
         self._note(case.checks)
         self._guard.require_sealed()
         self._send(CaseFinished(case=case))
+
+    def covered(self, coverage: Coverage) -> None:
+        """The Function has been explored."""
+        self._send(Covered(coverage=coverage))
 
     def _note(self, checks: Iterable[CheckResult]) -> None:
         for check in checks:

@@ -19,7 +19,7 @@ def lines_of(function: type[Any] | None) -> frozenset[SourceLine]:
     """Return the lines that can be executed, also those of functions inside the methods."""
     return frozenset(
         SourceLine(method, code.co_filename, line)
-        for code, method in _codes(function).items()
+        for code, method in codes_of(function).items()
         for line in _executable(code)
     )
 
@@ -30,7 +30,7 @@ def traced(function: type[Any] | None) -> Iterator[set[SourceLine]]:
 
     A tracer that a debugger or a coverage tool has set is off meanwhile.
     """
-    codes = _codes(function)
+    codes = codes_of(function)
     seen: set[SourceLine] = set()
 
     def on_line(frame: FrameType, event: str, _: Any) -> Any:
@@ -51,7 +51,7 @@ def traced(function: type[Any] | None) -> Iterator[set[SourceLine]]:
         sys.settrace(before)
 
 
-def _codes(function: type[Any] | None) -> dict[CodeType, str]:
+def codes_of(function: type[Any] | None) -> dict[CodeType, str]:
     """Map the code of the user's methods, and of functions inside, to the method's name."""
     codes: dict[CodeType, str] = {}
     for name in _METHODS if function is not None else ():

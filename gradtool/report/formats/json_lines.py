@@ -22,6 +22,7 @@ from gradtool.results.report import (
     CaseResult,
     CheckResult,
     Cost,
+    Coverage,
     Finding,
     FunctionResult,
     Location,
@@ -62,6 +63,7 @@ def _case(row: Row) -> CaseRecord:
         arguments=case.arguments,
         source=case.source,
         checks=tuple(map(_without_findings, row.checks)),
+        coverage=row.coverage,
         cost=case.cost,
         seconds=case.seconds,
     )
@@ -105,6 +107,8 @@ class CaseRecord(Struct, frozen=True, kw_only=True, tag_field="record", tag="cas
     """Where the arguments come from."""
     checks: tuple[CheckResult, ...] = ()
     """Without their findings, which have records of their own."""
+    coverage: Coverage | None = None
+    """Of the Function, in the record of its last case."""
     cost: Cost = Cost()
     seconds: float = 0.0
 

@@ -22,7 +22,7 @@ from gradtool.report.summary import (
     total_cost,
 )
 from gradtool.report.verdicts import STOPPING, overall
-from gradtool.report.words import duration, evaluations, evidence
+from gradtool.report.words import branches, duration, evaluations, evidence
 from gradtool.results.report import CheckResult, Finding, Report, RuleInfo, Verdict
 
 _MOST_FIGURES = 200
@@ -157,6 +157,7 @@ def _row(row: Row, rules: Mapping[str, RuleInfo], strict: bool, *, figures: bool
         summary,
         _arguments(row),
         _evidence(row),
+        _coverage(row),
         *(finding_section(each, rules, with_figures=figures) for each in found),
         _checks(row.checks, strict),
         class_=f"row {row.verdict.value}",
@@ -191,6 +192,14 @@ def _evidence(row: Row) -> ET.Element | None:
     if row.case is None or row.case.basis is None:
         return None
     return element("p", f"Evidence: {evidence(row.case.basis)}")
+
+
+def _coverage(row: Row) -> ET.Element | None:
+    """The branches of the Function, and those that nothing took."""
+    if row.coverage is None:
+        return None
+    lines = [branches(row.coverage).capitalize(), *row.coverage.missing]
+    return element("p", "; ".join(lines))
 
 
 def _checks(checks: tuple[CheckResult, ...], strict: bool) -> ET.Element | None:

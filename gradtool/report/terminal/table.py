@@ -11,7 +11,7 @@ from gradtool.report.reasons import reason
 from gradtool.report.rows import Row
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, VERDICTS, Page
 from gradtool.report.verdicts import STOPPING, standing, stops
-from gradtool.report.words import duration, evidence, one_line, printable
+from gradtool.report.words import branches, duration, evidence, one_line, printable
 from gradtool.results.report import CheckResult, Finding, Verdict, is_left_out, rests_on
 
 _INDENT = 2
@@ -75,6 +75,9 @@ class _Table:
         if self._verbosity > 0:
             if row.case is not None and row.case.basis is not None:
                 yield f"evidence: {one_line(evidence(row.case.basis))}"
+            if row.coverage is not None:
+                yield branches(row.coverage)
+                yield from map(one_line, row.coverage.missing)
             yield from _check_lines(row.checks, every=self._verbosity > 1)
 
 
