@@ -105,7 +105,8 @@ def _other_values(test: ast.AST, before: Any) -> Iterator[Any]:
     for node in ast.walk(test):
         if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
             continue
-        constant = -node.value if _is_negated(test, node) else node.value
+        constant = _signed(test, node)
+        near: list[Any] = []
         match before, constant:
             case int(), int():
                 near = [constant, constant + 1, constant - 1]
@@ -114,16 +115,17 @@ def _other_values(test: ast.AST, before: Any) -> Iterator[Any]:
                 near = [constant + step, constant - step]
             case str(), str():
                 near = [constant]
-            case _:
-                near = []
         yield from (each for each in near if each != before)
 
 
-def _is_negated(test: ast.AST, constant: ast.Constant) -> bool:
-    return isinstance(constant.value, int | float) and any(
+def _signed(test: ast.AST, constant: ast.Constant) -> Any:
+    """The constant with the minus sign that the test puts before it."""
+    is_negated = any(
         isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and node.operand is constant
         for node in ast.walk(test)
     )
+    value: Any = constant.value
+    return -value if is_negated else value
 
 
 # ---- values of tensors ------------------------------------------------------------------------
