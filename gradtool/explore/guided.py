@@ -163,8 +163,13 @@ def _moved(
 
 
 def _variant(point: Point, at: int, made: Array, change: str) -> Variant:
-    array = restored(point.values[at], made.astype(point.values[at].dtype))
-    return Variant(point.having({at: array}), f"values of `{point.names[at]}` are {change}")
+    before = point.values[at]
+    array = restored(before, made.astype(before.dtype))
+    return Variant(
+        point.having({at: array}),
+        f"values of `{point.names[at]}` are {change}",
+        may_be_outside=array.min() < min(before.min(), 0) or array.max() > max(before.max(), 0),
+    )
 
 
 def _is_same(array: Array, other: Array) -> bool:

@@ -9,6 +9,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
@@ -32,7 +33,8 @@ _LEAST_THRESHOLD, _LARGEST_THRESHOLD = 1e-3, 1e4
 _LARGEST_BLOCK = 300
 
 
-def trees(function: Any) -> list[ast.AST]:
+@lru_cache(maxsize=8)
+def trees(function: Any) -> tuple[ast.AST, ...]:
     """The definitions of the methods of a Function, or of a callable, as far as there is source."""
     is_class = isinstance(function, type)
     owners: list[Any] = [getattr(function, name, None) for name in _METHODS] if is_class else []
@@ -42,7 +44,7 @@ def trees(function: Any) -> list[ast.AST]:
             found.append(ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(method)))))
         except (OSError, TypeError, SyntaxError, ValueError):
             continue
-    return found
+    return tuple(found)
 
 
 def blocks(function: Any) -> list[int]:

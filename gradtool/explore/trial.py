@@ -168,6 +168,8 @@ def _compared(
             map(_has_ignored_part, exact)
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
+    if variant.may_be_outside and not all(map(_is_finite, found)):
+        return Trial(Answer.REFUSED, 5)
     is_usual = _is_usual(variant.point)
     differs = any(
         _differs(mine, other, is_usual=is_usual)

@@ -82,10 +82,28 @@ UNREACHABLE = """
 """
 
 
-def explored(folder: Path, methods: str, explore: str = "quick") -> Report:
+ENTROPY = """
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, x * torch.log(x.clamp_min(1e-300)), {below})
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (torch.log({operand}) + 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([0.5, 0.3, 1.2], dtype=torch.double),)
+"""
+
+
+def explored(folder: Path, methods: str, explore: str = "quick", sample: str = SAMPLE) -> Report:
     path = folder / "ops.py"
-    path.write_text(HEAD.lstrip() + methods.lstrip("\n") + SAMPLE, encoding="utf-8")
-    return check(check_options(paths=(str(path),), explore=explore, select=("GT101", "GT604")))
+    path.write_text(HEAD.lstrip() + methods.lstrip("\n") + sample, encoding="utf-8")
+    select = ("GT101", "GT114", "GT604")
+    return check(check_options(paths=(str(path),), explore=explore, select=select))
 
 
 def coverage(report: Report) -> Coverage | None:
@@ -160,3 +178,18 @@ def test_nothing_is_counted_where_nothing_is_explored(tmp_path: Path) -> None:
     assert coverage(report) is None
     (note,) = report.findings()
     assert note.message == "no case executes line 15 of backward"
+
+
+def test_a_gradient_that_is_no_number_outside_the_domain_is_no_mistake(tmp_path: Path) -> None:
+    methods = ENTROPY.format(below="torch.zeros_like(x)", operand="x")
+    report = explored(tmp_path, methods, sample="")
+    assert list(report.findings()) == []
+
+
+def test_a_wrong_gradient_on_the_side_of_a_sign_that_no_sample_has_is_found(
+    tmp_path: Path,
+) -> None:
+    methods = ENTROPY.format(below="-x", operand="x.abs()")
+    (found,) = explored(tmp_path, methods, sample="").findings()
+    assert found.rule == "GT101"
+    assert "beside case" in found.message

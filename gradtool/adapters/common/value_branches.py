@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from types import CodeType
 from typing import Any
 
@@ -59,14 +60,18 @@ def watched(function: type[Any] | None, found: ValueBranches) -> Iterator[None]:
         return
     torch = library().torch
     functional = sys.modules.get(f"{torch.__name__}.nn.functional")
-    owners = [library().Tensor, torch, *filter(None, [functional])]
     with ExitStack() as undo:
-        for owner in owners:
-            for name, look in _LOOKS.items():
-                original = getattr(owner, name, None)
-                if callable(original):
-                    undo.callback(_replaced(owner, name, watch.looking(original, look)))
+        for owner in filter(None, (library().Tensor, torch, functional)):
+            for name in _names_in(owner):
+                looking = watch.looking(getattr(owner, name), _LOOKS[name])
+                undo.callback(_replaced(owner, name, looking))
         yield
+
+
+@cache
+def _names_in(owner: Any) -> list[str]:
+    """The operations that a class or module has; one may look long for a name that it lacks."""
+    return [name for name in dir(owner) if name in _LOOKS]
 
 
 def _replaced(owner: Any, name: str, made: Any) -> Callable[[], None]:
