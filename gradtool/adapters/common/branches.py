@@ -188,7 +188,7 @@ def _source(path: str) -> str:
 
 @lru_cache(maxsize=64)
 def _tests(path: str) -> tuple[Span, ...]:
-    """Where the tests of a module are that decide between two ways on."""
+    """Return the places of the tests in a module that decide between two ways on."""
     try:
         tree = ast.parse(_source(path))
     except (SyntaxError, ValueError):
