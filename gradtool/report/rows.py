@@ -47,7 +47,7 @@ class Row:
 
     @property
     def coverage(self) -> Coverage | None:
-        """That of the Function, in the row of its last case."""
+        """Coverage of the Function, in the row of its last case."""
         is_last = self.function is not None and self.case in self.function.cases[-1:]
         return self.function.coverage if self.function is not None and is_last else None
 
