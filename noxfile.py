@@ -72,6 +72,13 @@ def gate(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """The site of the docs, in build/site."""
+    develop(session)
+    session.run("mkdocs", "build", "--strict", "--quiet", "--config-file", "docs/site/mkdocs.yml")
+
+
+@nox.session
 def mutation(session: nox.Session) -> None:
     """Thousands of mistakes made in right Functions, each of which must be found."""
     develop(session)

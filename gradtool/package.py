@@ -10,5 +10,16 @@ FOLDER = Path(__file__).parent
 OWN_CODE = f"{FOLDER}{os.sep}"
 """Start of the file name of each of gradtool's modules, as tracebacks show it."""
 
-DOCS = "https://github.com/OWNER/gradtool/blob/main/docs"
-"""Address of the docs; OWNER stands for the owner of the repository until it is published."""
+REPOSITORY = "https://github.com/OWNER/gradtool"
+"""Address of the repository; OWNER stands for its owner until it is published."""
+
+INSTALL = f"pip install git+{REPOSITORY}"
+"""Command that installs gradtool anywhere; pip has no other source until it is published."""
+
+DOCS = f"{REPOSITORY}/blob/main/docs"
+"""Address of the docs."""
+
+
+def rule_address(code: str) -> str:
+    """Address of the page of a rule."""
+    return f"{DOCS}/rules/{code.lower()}.md"

@@ -59,24 +59,35 @@ class CommandHelp(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the sections of options; the last has ``--help``."""
+        for title, records in self.sections(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """The parameters by section, each with its description."""
         sections: dict[str, list[tuple[str, str]]] = {title: [] for title in _SECTIONS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 sections[_section(parameter)].append(record)
-        for title, records in sections.items():
-            if not records:
-                continue
-            with formatter.section(title):
-                formatter.write_dl(records)
+        return {title: records for title, records in sections.items() if records}
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+    @property
+    def page(self) -> str:
+        """The page of the docs."""
+        return _PAGES[str(self.name)][0]
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Commands to try."""
+        return _PAGES[str(self.name)][1]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Click's signature.
         """Write the examples and the address."""
-        page, examples = _PAGES[ctx.info_name]
-        with formatter.section("Examples" if len(examples) > 1 else "Example"):
-            for line in examples:
+        with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
+            for line in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
-        formatter.write(f"\nDocs: {DOCS}/{page}\n")
+        formatter.write(f"\nDocs: {DOCS}/{self.page}\n")
 
 
 def _section(parameter: Any) -> str:

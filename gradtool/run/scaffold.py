@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from gradtool.config.schema import CaseConfig
 from gradtool.config.writing import written_section
 from gradtool.findings.finding import as_argument
+from gradtool.package import INSTALL
 from gradtool.results.report import CheckResult, FunctionResult, ModuleResult
 
 _HEAD = """\
@@ -114,7 +115,9 @@ def workflow(paths: Sequence[str], functions: int, folder: str) -> str:
     # Twice quoted: for the shell here, for YAML below.
     command = shlex.join(["gradtool", "check", *there, "--require-functions", str(functions)])
     where = f"    defaults:\n      run: {{working-directory: {json.dumps(folder)}}}\n"
-    return _WORKFLOW.format(command=json.dumps(command), where=where if folder else "")
+    return _WORKFLOW.format(
+        install=INSTALL, command=json.dumps(command), where=where if folder else ""
+    )
 
 
 _WORKFLOW = """\
@@ -136,6 +139,6 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: pip install gradtool
+      - run: {install}
       - run: {command}
 """

@@ -6,20 +6,20 @@ from types import ModuleType
 
 import pytest
 
-from tests.docs import write_configuration, write_rules, write_verdicts
+from tests.docs import write_cli, write_configuration, write_rules, write_verdicts
+
+SCRIPTS = [write_cli, write_configuration, write_rules, write_verdicts]
 
 
-@pytest.mark.parametrize(
-    "script", [write_configuration, write_rules, write_verdicts], ids=lambda s: s.PAGE.name
-)
-def test_the_page_is_what_its_script_writes(script: ModuleType) -> None:
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.PAGE.name)
+def test_the_pages_are_what_their_script_writes(script: ModuleType) -> None:
     command = f"python tests/docs/{script.__name__.rpartition('.')[2]}.py"
-    assert script.PAGE.read_text(encoding="utf-8") == script.page(), f"run {command}"
+    for path, text in script.pages().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run {command}"
 
 
-def test_the_figure_is_what_its_script_draws() -> None:
-    drawn = write_verdicts.FIGURE.read_text(encoding="utf-8")
-    assert drawn == write_verdicts.figure(), "run python tests/docs/write_verdicts.py"
+def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
+    assert set(write_rules.FOLDER.iterdir()) == set(write_rules.pages()) - {write_rules.PAGE}
 
 
 def test_every_key_of_the_configuration_has_a_meaning() -> None:
@@ -28,6 +28,6 @@ def test_every_key_of_the_configuration_has_a_meaning() -> None:
             assert line.split(" | ")[-1].strip(" |"), line
 
 
-def test_the_contents_name_every_rule_once() -> None:
-    index = write_rules.page().split("\n# ")[0]
-    assert index.count("| [GT") == len(write_rules.RULES)
+def test_the_overview_names_every_rule_once() -> None:
+    overview = write_rules.pages()[write_rules.PAGE]
+    assert overview.count("| [GT") == len(write_rules.RULES)

@@ -89,6 +89,11 @@ def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
 
 
+def pages() -> dict[Path, str]:
+    """The page by its path."""
+    return {PAGE: page()}
+
+
 def page() -> str:
     """The page."""
     full = (ROOT / "configs" / "full.yaml").read_text(encoding="utf-8")

@@ -89,8 +89,13 @@ def entry() -> Entry:
 
 def main() -> None:
     """Write the page and the figure."""
-    PAGE.write_text(page(), encoding="utf-8")
-    FIGURE.write_text(figure(), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[Path, str]:
+    """The page and the figure by their paths."""
+    return {PAGE: page(), FIGURE: figure()}
 
 
 def page() -> str:

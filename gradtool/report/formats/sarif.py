@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from gradtool.package import DOCS
+from gradtool.package import rule_address
 from gradtool.report.findings import evidence_lines, problems, rules_by_code
 from gradtool.report.formats.json import indented
 from gradtool.report.rows import rows
@@ -74,7 +74,7 @@ def _rule(code: str, rule: RuleInfo | None) -> _Object:
         "fullDescription": {"text": rule.summary},
         "help": {"text": rule.page or rule.summary, "markdown": as_markdown(rule.page)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-        "helpUri": f"{DOCS}/rules.md#{code.lower()}-{rule.name}",
+        "helpUri": rule_address(code),
         "properties": {"tags": ["gradient", rule.name]},
     }
 
