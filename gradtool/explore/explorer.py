@@ -59,11 +59,11 @@ def explore(
         if trial.answer is not Answer.REFUSED:
             keep()
         left -= trial.calls
-        outcomes = [trial.outcome] if trial.outcome else []
-        if trial.answer is Answer.SUSPECT and not outcomes:
+        outcomes: list[Outcome] = []
+        if trial.answer is Answer.SUSPECT:
             confirmations -= 1
             outcomes = confirmed(checkable, case, variant, settings)
-            if outcomes:
+            if outcomes and variant.along is None:  # Smaller ones would have to be tied again.
                 variant, outcomes = _shrunk(checkable, case, variant, outcomes, settings)
         elif variant.is_plain and trial.answer is Answer.RIGHT:
             outcomes += filter(None, [stale(checkable, point, variant)])
