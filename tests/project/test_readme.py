@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,29 @@ def test_ci_takes_the_command_from_here(name: str) -> None:
 
 
 def test_it_shows_what_a_mistake_looks_like_before_it_explains_anything() -> None:
-    shown = README.index("<!-- output of: gradtool check samples/wrong/forgotten_factor.py")
+    shown = README.index("](docs/pictures/finding.svg)")
     assert README.index(block("command: test")) < shown < README.index("\n## ")
 
 
 def test_it_is_short() -> None:
     assert len(README.splitlines()) <= 200
+
+
+def test_the_numbers_are_those_of_the_page_of_detection() -> None:
+    page = (ROOT / "docs" / "detection.md").read_text(encoding="utf-8")
+    families: Counter[tuple[str, int]] = Counter()
+    for code, *counts in re.findall(
+        r"^\| (GT\d)" + r".*?\| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page, re.M
+    ):
+        families.update({(code, column): int(count) for column, count in enumerate(counts)})
+    table = README.split("## What it catches")[1].split("\n\n")[2]
+    shown = [[int(cell) for cell in re.findall(r"\| (\d+)", row)] for row in table.splitlines()[2:]]
+    codes = sorted({code for code, _ in families})
+    assert shown == [[families[code, column] for column in range(4)] for code in codes]
+    for text in (README, (ROOT / "docs" / "index.md").read_text(encoding="utf-8")):
+        totals = re.search(r"\| all \|  \| (\d+) \| (\d+) \| \d+ \| (\d+) \|", page)
+        assert totals is not None
+        assert all(re.search(rf"\b{total}\b", text) for total in totals.groups())
 
 
 def test_the_table_of_exit_codes_lists_the_codes_there_are() -> None:

@@ -1,0 +1,155 @@
+"""Takes the pictures of terminals in docs/pictures: ``python tests/docs/take_pictures.py``.
+
+Each shows a command run on a module, in a terminal of its own width and colours.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "pictures"
+
+CUBE = """import torch
+from torch.autograd import Function
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return {gradient}
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.randn(3, dtype=torch.double),)
+"""
+
+THEME = TerminalTheme(
+    background=(22, 27, 34),
+    foreground=(201, 209, 217),
+    normal=[
+        (72, 79, 88),
+        (255, 123, 114),
+        (126, 231, 135),
+        (227, 179, 65),
+        (121, 192, 255),
+        (210, 168, 255),
+        (86, 212, 221),
+        (177, 186, 196),
+    ],
+)
+# As Rich has it, without the font that it loads from elsewhere.
+FORMAT = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{
+  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: {char_height}px;
+  line-height: {line_height}px;
+}}
+.{unique_id}-title {{ font-size: 18px; font-family: sans-serif; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One command, run where `my_ops.py` is a module."""
+
+    name: str
+    command: str
+    module: str
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / f"{self.name}.svg"
+
+
+PICTURES = (
+    Picture("finding", "gradtool check my_ops.py", CUBE.format(gradient="grad_output * x * x")),
+    Picture("pass", "gradtool check my_ops.py", CUBE.format(gradient="grad_output * 3 * x * x")),
+)
+WIDTH = 94
+
+
+def main() -> None:
+    """Take them all."""
+    FOLDER.mkdir(exist_ok=True)
+    for picture in PICTURES:
+        picture.path.write_text(drawn(picture, printed(picture)), encoding="utf-8")
+
+
+def printed(picture: Picture) -> str:
+    """The output of the command, in colour."""
+    with TemporaryDirectory() as folder:
+        Path(folder, "my_ops.py").write_text(picture.module, encoding="utf-8")
+        words = picture.command.replace("gradtool", "-m gradtool", 1).split()
+        hidden = {"NO_COLOR", "FORCE_COLOR", "PYTEST_CURRENT_TEST", "GITHUB_ACTIONS"}
+        ended = subprocess.run(
+            [sys.executable, *words, "--color", "always"],
+            cwd=folder,
+            env={k: v for k, v in os.environ.items() if k not in hidden}
+            | {"COLUMNS": str(WIDTH), "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode in (0, 1), ended.stderr
+    return ended.stdout
+
+
+def drawn(picture: Picture, output: str) -> str:
+    """The terminal as an SVG."""
+    console = Console(
+        record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, legacy_windows=False
+    )
+    console.print(Text.assemble(("$ ", "bold"), picture.command))
+    console.print(Text.from_ansi(output.rstrip()), highlight=False)
+    svg = console.export_svg(
+        title="", theme=THEME, code_format=FORMAT, unique_id=f"terminal-{picture.name}"
+    )
+    return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
+
+
+def shown(svg: str) -> str:
+    """The text of a picture."""
+    rows: dict[float, str] = {}
+    for y, text in re.findall(r'<text [^>]*\by="([\d.]+)"[^>]*>(.*?)</text>', svg):
+        rows[float(y)] = rows.get(float(y), "") + unescape(text).replace("\xa0", " ")
+    return "\n".join(rows[y].rstrip() for y in sorted(rows))
+
+
+if __name__ == "__main__":
+    main()
