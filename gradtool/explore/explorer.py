@@ -63,7 +63,7 @@ def explore(
         if trial.answer is Answer.SUSPECT:
             confirmations -= 1
             outcomes = confirmed(checkable, case, variant, settings)
-            if outcomes and variant.along is None:  # Smaller ones would have to be tied again.
+            if outcomes:
                 variant, outcomes = _shrunk(checkable, case, variant, outcomes, settings)
         elif variant.is_plain and trial.answer is Answer.RIGHT:
             outcomes += filter(None, [stale(checkable, point, variant)])

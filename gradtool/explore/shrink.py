@@ -24,10 +24,12 @@ def shrunk(variant: Variant, is_wrong: Callable[[Variant], bool]) -> Variant:
     Args:
         variant: The variant.
         is_wrong: Tells whether a Function is wrong at another one.
+
+    Equal entries stay where they are, so that the direction along which they move is known.
     """
     left = _MOST_TRIALS
     # Shapes and numbers are independent of each other, so one look at each in turn is enough.
-    for simpler in (_smaller, _simpler):
+    for simpler in (_smaller, _simpler) if variant.along is None else (_simpler,):
         is_done = False
         while not is_done and left > 0:
             is_done = True

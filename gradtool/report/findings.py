@@ -98,6 +98,7 @@ def advice(finding: Finding) -> list[tuple[str, str]]:
     pairs = [("hint", finding.hint and one_line(finding.hint))]
     pairs.append(("replay", finding.replay and printable(finding.replay)))
     pairs.append(("repair", finding.repair and printable(finding.repair)))
+    pairs.append(("keep", finding.case and printable(finding.case)))
     return [(label, text) for label, text in pairs if text]
 
 

@@ -96,6 +96,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The line of ``forward`` that the hint names."""
     repair: str | None = None
     """A command line that writes what the finding says is wrong."""
+    case: str | None = None
+    """Found by exploring: the entry of ``gradtool.yaml`` that keeps its arguments as a case."""
     known: bool = False
     """The baseline has it, so it does not fail the gate."""
     seeds: tuple[int, ...] = ()

@@ -31,13 +31,23 @@ def test_nothing_is_explored_where_it_is_off() -> None:
 def test_the_same_seed_finds_the_same() -> None:
     one, other = findings("quick", seed=3), findings("quick", seed=3)
     assert [each.message for each in one] == [each.message for each in other]
-    assert one[0].detail == other[0].detail
+    assert one[0].case == other[0].case
 
 
 def test_a_finding_names_the_change_and_gives_the_case_to_keep() -> None:
     (found,) = findings("quick")
     assert "where `beta` is 0.6, not 1.0 (beside case 'sample1')" in found.message
-    assert "functions: {SwishWithoutBeta: {cases: [{args: [" in str(found.detail)
+    assert "functions: {SwishWithoutBeta: {cases: [{args: [" in str(found.case)
+
+
+def test_a_kept_case_shows_the_mistake_without_exploring(tmp_path: Path) -> None:
+    (found,) = findings("quick")
+    assert found.case is not None
+    (tmp_path / "wrong_first.py").write_bytes(MODULE.read_bytes())
+    (tmp_path / "gradtool.yaml").write_text(f"version: 1\n{found.case}\n", encoding="utf-8")
+    path = f"{tmp_path / 'wrong_first.py'}::SwishWithoutBeta"
+    kept = check(check_options(paths=(path,), explore="off", select=("GT101",), isolated=False))
+    assert [each.rule for each in kept.findings()] == ["GT101"]
 
 
 def test_a_finding_is_shrunk() -> None:

@@ -35,6 +35,7 @@ def finding_section(
         _numbers(evidence) if evidence is not None else None,
         _labelled("See it again", finding.replay) if finding.replay else None,
         _labelled("Write a right backward", finding.repair) if finding.repair else None,
+        _labelled("Keep it as a case, in gradtool.yaml", finding.case) if finding.case else None,
         folded("Traceback", element("pre", finding.detail.rstrip())) if finding.detail else None,
         _about(finding, rules.get(finding.rule)),
         class_=f"finding {finding.severity.value}",

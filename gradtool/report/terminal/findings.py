@@ -82,7 +82,7 @@ def _hint(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
-    """The replay command or, without one, node and seed; then the command that repairs."""
+    """The replay command or, without one, node and seed; then what repairs or keeps it."""
     if finding.replay:
         yield "replay", printable(finding.replay)
     else:
@@ -91,9 +91,11 @@ def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
             yield "seed", str(finding.seed)
     if finding.repair:
         yield "repair", printable(finding.repair)
+    if finding.case:
+        yield "keep", printable(finding.case)
 
 
-_WHOLE = frozenset({"node", "replay", "repair"})
+_WHOLE = frozenset({"node", "replay", "repair", "keep"})
 """Labels of texts that people copy: they are never broken."""
 
 
