@@ -8,7 +8,7 @@ import pytest
 
 from gradtool.report.findings import problems
 from gradtool.report.html import render
-from gradtool.report.html.heatmap import heatmaps
+from gradtool.report.html.heatmap import heatmaps, key
 from gradtool.report.html.plot import error_plot
 from gradtool.report.words import one_line
 from gradtool.results.report import Evidence, JacobianBlock, LadderCurve, Report, Severity
@@ -133,6 +133,14 @@ def test_heatmaps_have_one_path_a_shade_whatever_the_number_of_entries() -> None
         shades = [path.get("class") for path in figure.iter("path")]
         assert len(shades) == len(set(shades)) <= 15
         assert sum(path.get("d", "").count("M") for path in figure.iter("path")) == 2 * 576 - 24
+
+
+@pytest.mark.parametrize("value", [1.0, "nan"])
+def test_a_legend_explains_the_colours_and_marks_that_the_heatmaps_have(value: float | str) -> None:
+    block = msgspec.structs.replace(full_block(2), analytic=((value, 1.0), (1.0, 1.0)))
+    explained = [item[0].tail for item in key(block).iter("li")]
+    assert ("not a finite number" in explained) == (value == "nan")
+    assert explained[-2:] == ["wrong entry", "worst entry"]
 
 
 def test_pages_of_very_many_findings_leave_pictures_out(report: Report) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gradtool.report.findings import evidence_lines, place
 from gradtool.report.html.elements import Child, element, folded, with_code
-from gradtool.report.html.heatmap import heatmaps
+from gradtool.report.html.heatmap import heatmaps, key
 from gradtool.report.html.plot import error_plot
 from gradtool.report.jacobian import Cell, Window, window
 from gradtool.report.words import one_line
@@ -106,7 +106,7 @@ def _maps(block: JacobianBlock, argument: str) -> ET.Element:
         )
     axes = element("p", "rows: outputs, columns: ", element("code", argument), part, class_="axes")
     maps = element("div", *heatmaps(block, argument), class_="maps")
-    return element("div", maps, axes)
+    return element("div", maps, axes, key(block))
 
 
 def _numbers(evidence: Evidence) -> ET.Element:

@@ -30,6 +30,41 @@ def heatmaps(block: JacobianBlock, argument: str) -> list[ET.Element]:
     ]
 
 
+def key(block: JacobianBlock) -> ET.Element:
+    """The meanings of colours and marks."""
+    is_finite = not any(
+        isinstance(value, str)
+        for rows in (block.analytic, block.numeric)
+        for row in rows
+        for value in row
+    )
+    return element(
+        "ul",
+        _meaning("negative, zero, positive; the darker the larger", *_SCALE),
+        None if is_finite else _meaning("not a finite number", "u"),
+        _marked("wrong entry", element("path", class_="wrong", d=_dot(0, 0))),
+        _marked("worst entry", _box(0, 0)),
+        class_="legend",
+    )
+
+
+_SCALE = ("n6", "n3", "z", "p3", "p6")
+
+
+def _meaning(text: str, *shades: str) -> ET.Element:
+    squares = [element("path", class_=name, d=_square(x, 0)) for x, name in enumerate(shades)]
+    return element("li", _swatch(len(shades), *squares), text)
+
+
+def _marked(text: str, mark: ET.Element) -> ET.Element:
+    return element("li", _swatch(1, element("path", class_="z", d=_square(0, 0)), mark), text)
+
+
+def _swatch(width: int, *children: ET.Element) -> ET.Element:
+    view = f"-0.1 -0.1 {width + 0.2:g} 1.2"
+    return element("svg", *children, viewBox=view, width=f"{14 * width}", height="14")
+
+
 def _largest(rows: Sequence[Row]) -> float:
     return max((abs(v) for row in rows for v in row if isinstance(v, float)), default=0.0)
 
@@ -56,14 +91,7 @@ def _picture(
         element("title", description),
         *_squares(rows, scale),
         _outlines(block),
-        element(
-            "rect",
-            x=f"{worst[1]}",
-            y=f"{worst[0]}",
-            width="1",
-            height="1",
-            class_="worst",
-        ),
+        _box(worst[1], worst[0]),
         viewBox=f"-0.1 -0.1 {width + 0.2:g} {height + 0.2:g}",
         width=f"{square * width + 6:.0f}",
         height=f"{square * height + 6:.0f}",
@@ -76,7 +104,7 @@ def _squares(rows: Sequence[Row], scale: float) -> list[Child]:
     paths: defaultdict[str, list[str]] = defaultdict(list)
     for y, row in enumerate(rows):
         for x, value in enumerate(row):
-            paths[_shade(value, scale)].append(f"M{x} {y}h1v1h-1z")
+            paths[_shade(value, scale)].append(_square(x, y))
     return [element("path", class_=name, d="".join(parts)) for name, parts in sorted(paths.items())]
 
 
@@ -93,10 +121,17 @@ def _shade(value: Scalar, scale: float) -> str:
 
 def _outlines(block: JacobianBlock) -> ET.Element | None:
     """A dot in the middle of every wrong entry."""
-    dots = [
-        f"M{x + 0.38} {y + 0.5}a.12 .12 0 1 0 .24 0a.12 .12 0 1 0 -.24 0z"
-        for y, row in enumerate(block.wrong)
-        for x, wrong in enumerate(row)
-        if wrong
-    ]
+    dots = [_dot(x, y) for y, row in enumerate(block.wrong) for x, wrong in enumerate(row) if wrong]
     return element("path", class_="wrong", d="".join(dots)) if dots else None
+
+
+def _square(x: int, y: int) -> str:
+    return f"M{x} {y}h1v1h-1z"
+
+
+def _dot(x: int, y: int) -> str:
+    return f"M{x + 0.38} {y + 0.5}a.12 .12 0 1 0 .24 0a.12 .12 0 1 0 -.24 0z"
+
+
+def _box(x: int, y: int) -> ET.Element:
+    return element("rect", x=f"{x}", y=f"{y}", width="1", height="1", class_="worst")

@@ -1,18 +1,18 @@
-"""The style sheet of the page. Colours are variables, so that light and dark share the rest."""
+"""The style sheets of the pages. Colours are variables, so that light and dark share the rest."""
 
-STYLE = """
+BASE = """
 :root {
   color-scheme: light dark;
   --back: #ffffff; --card: #f6f7f9; --ink: #1b1f24; --dim: #5b6570; --rule: #d5dae0;
   --pass: #1a7f37; --fail: #c3202f; --doubt: #8a5a00; --accent: #0b63c5;
-  --mark: #ffe2a8; --zero: #e9ecef; --unknown: #b9a7d6;
+  --mark: #ffe2a8; --zero: #e9ecef; --unknown: #b9a7d6; --shade: rgba(0, 0, 0, .25);
   --p: 20, 95, 190; --n: 200, 60, 20;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --back: #14171a; --card: #1d2125; --ink: #e4e8ec; --dim: #99a4b0; --rule: #363d45;
     --pass: #58c271; --fail: #ff7b72; --doubt: #e3b341; --accent: #6cb0ff;
-    --mark: #5c4a10; --zero: #2a3036; --unknown: #6f5b96;
+    --mark: #5c4a10; --zero: #2a3036; --unknown: #6f5b96; --shade: rgba(0, 0, 0, .8);
     --p: 100, 170, 255; --n: 255, 140, 90;
   }
 }
@@ -38,6 +38,40 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; ma
 dt { color: var(--dim); }
 dd { margin: 0; white-space: pre-wrap; }
 .facts { font-size: .9rem; }
+summary { cursor: pointer; }
+details > summary { color: var(--accent); }
+figure { margin: 0; max-width: 100%; }
+figcaption { color: var(--dim); font-size: .86rem; margin-bottom: .25rem; }
+figcaption b { color: var(--ink); }
+svg { display: block; max-width: 100%; height: auto; }
+.legend {
+  list-style: none; display: flex; flex-wrap: wrap; gap: 0 1rem; margin: .25rem 0 0; padding: 0;
+  font-size: .8rem; color: var(--dim); max-width: 37rem;
+}
+.legend svg { display: inline-block; vertical-align: -.1rem; margin-right: .35rem; }
+/* Shadows at the edges show that more of a wide table lies beyond them. */
+.scroll {
+  --on: var(--back);
+  overflow-x: auto; scrollbar-width: thin; scrollbar-color: var(--dim) transparent;
+  background:
+    linear-gradient(to right, var(--on) 40%, transparent) left / 2.5rem 100% local,
+    linear-gradient(to left, var(--on) 40%, transparent) right / 2.5rem 100% local,
+    linear-gradient(to right, var(--shade), transparent) left / .9rem 100%,
+    linear-gradient(to left, var(--shade), transparent) right / .9rem 100%;
+  background-repeat: no-repeat;
+}
+.card .scroll, .finding .scroll { --on: var(--card); }
+table { border-collapse: collapse; margin: .4rem 0; overflow-wrap: normal; }
+td, th { padding: .1rem .6rem; text-align: left; vertical-align: top; font-weight: 400; }
+footer { color: var(--dim); font-size: .86rem; margin-top: 2rem; }
+@media (max-width: 40rem) { body { padding: .75rem; } }
+"""
+
+"""Of every page."""
+
+STYLE = (
+    BASE
+    + """
 nav { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; margin-top: 1rem; }
 nav input { position: absolute; opacity: 0; }
 nav label {
@@ -55,8 +89,6 @@ body:has(#show-fail:checked) .module:not(:has(> .fail)),
 body:has(#show-unverified:checked) .module:not(:has(> .unverified)),
 body:has(#show-error:checked) .module:not(:has(> .error)),
 body:has(#show-skipped:checked) .module:not(:has(> .skipped)) { display: none; }
-summary { cursor: pointer; }
-details > summary { color: var(--accent); }
 .row { border: 1px solid var(--rule); border-radius: .5rem; margin: .5rem 0; padding: 0 .9rem; }
 .row[open] { padding-bottom: .75rem; }
 .row > summary {
@@ -86,10 +118,6 @@ mark { background: var(--mark); color: inherit; border-radius: .2rem; font-weigh
 .figures { display: flex; flex-wrap: wrap; gap: 1rem 1.5rem; margin: .75rem 0; }
 .maps { display: flex; flex-wrap: wrap; gap: 1rem 1.5rem; }
 .axes { color: var(--dim); font-size: .86rem; }
-figure { margin: 0; max-width: 100%; }
-figcaption { color: var(--dim); font-size: .86rem; margin-bottom: .25rem; }
-figcaption b { color: var(--ink); }
-svg { display: block; max-width: 100%; height: auto; }
 .plot svg { width: 23.75rem; }
 .heatmap svg { shape-rendering: geometricPrecision; }
 .z { fill: var(--zero); }
@@ -111,10 +139,6 @@ circle { fill: rgb(var(--p)); }
 .line.noise { stroke: var(--dim); stroke-dasharray: 4 3; }
 .line.analytic { stroke: var(--fail); }
 .line.tolerance { stroke: var(--pass); stroke-dasharray: 2 3; }
-.legend {
-  list-style: none; display: flex; flex-wrap: wrap; gap: 0 1rem; margin: .25rem 0 0; padding: 0;
-  font-size: .8rem; color: var(--dim); max-width: 24rem;
-}
 .swatch {
   display: inline-block; width: 1.25rem; vertical-align: middle; margin-right: .35rem;
   border-top: 2px solid;
@@ -123,16 +147,11 @@ circle { fill: rgb(var(--p)); }
 .swatch.noise { border-color: var(--dim); border-top-style: dashed; }
 .swatch.analytic { border-color: var(--fail); }
 .swatch.tolerance { border-color: var(--pass); border-top-style: dotted; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; margin: .4rem 0; overflow-wrap: normal; }
-td, th { padding: .1rem .6rem; text-align: left; vertical-align: top; font-weight: 400; }
 .values td, .values th { text-align: right; border: 1px solid var(--rule); white-space: nowrap; }
 .values th { color: var(--dim); }
 td.wrong b { color: var(--fail); }
 td.worst { outline: 2px solid var(--fail); outline-offset: -2px; }
-footer { color: var(--dim); font-size: .86rem; margin-top: 2rem; }
 @media (max-width: 40rem) {
-  body { padding: .75rem; }
   .row { padding: 0 .6rem; }
   .finding { padding: .6rem; margin-left: -.2rem; margin-right: -.2rem; }
   .verdict { min-width: 0; }
@@ -140,3 +159,5 @@ footer { color: var(--dim); font-size: .86rem; margin-top: 2rem; }
 }
 @media print { nav { display: none; } }
 """
+)
+"""Of the report of a check."""

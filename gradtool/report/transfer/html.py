@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
+from gradtool.report.html.elements import Child, element
 from gradtool.report.html.tabular import bullets, lines, page, table
 from gradtool.report.transfer.chart import picture
 from gradtool.report.transfer.lines import (
@@ -23,16 +23,17 @@ def render(report: TransferReport) -> str:
     return page("gradtool profile-transfer", _body(report))
 
 
-def _body(report: TransferReport) -> Iterator[str]:
+def _body(report: TransferReport) -> Iterator[Child]:
     if report.simulated:
-        yield '<p class="simulated">SIMULATED: host memory stood in for a device.</p>'
-    yield lines(header_lines(report))
+        yield element("p", "SIMULATED: host memory stood in for a device.", class_="simulated")
+    yield lines([last_line(report)])
+    yield lines(header_lines(report), class_="dim")
+    yield from bullets("Advice", advice_lines(report), class_="card advice")
     if any(cell.gbps and cell.tensors == 1 and not cell.row for cell in report.cells):
-        yield f'<div class="wide chart">{ET.tostring(picture(report), encoding="unicode")}</div>'
-    yield from bullets("Advice", advice_lines(report))
-    yield from bullets("Requirements", requirement_lines(report))
+        chart = element("div", picture(report), class_="scroll chart", tabindex="0")
+        yield element("section", element("h2", "Bandwidth by size"), chart, class_="card")
+    yield from bullets("Requirements", requirement_lines(report), class_="card")
     for shown in tables(report):
-        yield from table(shown)
+        yield element("section", *table(shown), class_="card")
     yield from bullets("Not measured", list(not_measured(report)))
     yield from bullets("Notices", report.notices)
-    yield lines([last_line(report)])
