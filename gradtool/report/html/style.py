@@ -48,6 +48,7 @@ svg { display: block; max-width: 100%; height: auto; }
   list-style: none; display: flex; flex-wrap: wrap; gap: 0 1rem; margin: .25rem 0 0; padding: 0;
   font-size: .8rem; color: var(--dim); max-width: 37rem;
 }
+.plot .legend { max-width: 24rem; }
 .legend svg { display: inline-block; vertical-align: -.1rem; margin-right: .35rem; }
 /* Shadows at the edges show that more of a wide table lies beyond them. */
 .scroll {

@@ -3,13 +3,12 @@
 What it does
 ------------
 
-Imports the module as Python would, package and relative imports included, and reports the
-exception that stopped it, with the line of your file that raised. The Functions of the file are
-checked all the same where they can be: their classes are imported with the names that they use. A
-package that is not installed, or fails to import, stops nothing: a stand-in takes its place, which
-a note says, and only a Function that uses it fails. Where the import fails for want of a GPU, or
-takes longer than ``--timeout``, and the Functions could be imported without the rest, the finding
-is a warning.
+Imports the module as Python would, package and relative imports included, and reports the exception
+that stopped it, with the line of your file that raised. Its Functions are still checked where
+possible: gradtool imports their classes with the names they use. A package that is not installed,
+or fails to import, does not stop the check: a stand-in takes its place, a note says so, and only a
+Function that uses it fails. The finding is only a warning if the import needs a GPU or takes longer
+than ``--timeout``, but the Functions could be imported on their own.
 
 Why it matters
 --------------

@@ -4,10 +4,9 @@ What it does
 ------------
 
 Runs Functions in worker processes, apart from the process that reports. When a signal kills a
-worker, such as a segmentation fault, the finding names the Function that was running and, if it
-is known, your innermost Python line. Finished cases are kept, and all other Functions are still
-checked. ``--no-isolation`` runs everything in one process, which such a Function takes down with
-it.
+worker, such as a segmentation fault, the finding names the Function that was running and, if it is
+known, your innermost Python line. Finished cases are kept, and all other Functions are still
+checked. ``--no-isolation`` runs everything in one process; such a Function then ends the whole run.
 
 Why it matters
 --------------

@@ -4,9 +4,9 @@ What it does
 ------------
 
 Gives each Function ``--timeout`` seconds, 60 by default, for all its cases together, and as long
-again to find its arguments. Then it is interrupted; if it does not react, as a loop in compiled
-code does not, its process is killed. The finding names your line that was running. Cases that
-finished are kept; the others are skipped.
+again to find its arguments. Then it is interrupted. If it does not respond, for example in a loop
+of compiled code, its process is killed. The finding names the line of your code that was running.
+Cases that finished are kept; the others are skipped.
 
 Why it matters
 --------------

@@ -3,10 +3,9 @@
 What it does
 ------------
 
-Lets each Function use ``--memory-limit`` more memory than its process already does, 4 GiB by
-default, and reports the ``MemoryError`` that follows when it wants more. A process that the
-system kills for using too much memory is reported in the same way. A run on a GPU has no limit:
-it would not count the GPU's memory.
+Limits each Function to ``--memory-limit`` of additional memory, 4 GiB by default, and reports the
+``MemoryError`` when it needs more. A process that the system kills for using too much memory is
+reported in the same way. Runs on a GPU have no limit, since it would not cover the GPU's memory.
 
 Why it matters
 --------------

@@ -4,8 +4,8 @@ What it does
 ------------
 
 Reports a Function that calls ``sys.exit`` or ``os._exit``, or raises something that is not an
-``Exception``, such as ``KeyboardInterrupt``. An exit without an error counts as well: a check
-that did not hand back its whole result has not passed.
+``Exception``, such as ``KeyboardInterrupt``. Exiting without an error counts too: a check that did
+not return its whole result has not passed.
 
 Why it matters
 --------------

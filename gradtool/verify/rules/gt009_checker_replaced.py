@@ -1,14 +1,14 @@
-"""The checked code replaced something that the checker stands on.
+"""The checked code replaced something that the checker relies on.
 
 What it does
 ------------
 
-Before a module is imported, takes the identity of every function, class and constant that the
-checker runs: gradtool's own, those of the engine, and the entry points of NumPy and of the standard
-library that they call. It is compared after the import, after each case and before an answer
-counts. In the same process gradtool also judges two Functions of its own, one right and one wrong.
-If something was replaced, or misjudged, nothing counts that was said of the Function. No setting,
-comment or baseline excuses it. Code may replace whatever the checker does not use.
+Before importing a module, records the identity of every function, class and constant that the
+checker uses: its own, the engine's, and the entry points of NumPy and the standard library that
+they call. They are compared after the import, after each case and before a result counts. In the
+same process gradtool also checks two Functions of its own, one right and one wrong. If anything was
+replaced, or one of the two gets the wrong verdict, no result of the Function counts. No setting,
+comment or baseline excuses it. Code may replace anything that the checker does not use.
 
 Why it matters
 --------------
@@ -81,7 +81,7 @@ from gradtool.verify.rules._rule import Rule, Scope
 RULE = Rule(
     code="GT009",
     name="checker-replaced",
-    summary="The checked code replaced something that the checker stands on.",
+    summary="The checked code replaced something that the checker relies on.",
     severity=Severity.ERROR,
     page=__doc__,
     scopes=(Scope.MODULE, Scope.FUNCTION),

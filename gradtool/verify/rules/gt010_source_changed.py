@@ -11,8 +11,8 @@ baseline excuses this.
 Why it matters
 --------------
 
-A report is about the code that was checked. When a generator, an editor or another module rewrites
-the file meanwhile, the code that is merged may be another.
+A report describes the code that was checked. If a generator, an editor or another module rewrites
+the file during the run, different code may be merged.
 
 Wrong example
 -------------

@@ -4,14 +4,15 @@ What it does
 ------------
 
 Lists the Functions of the source that were not checked: those that a function makes when it is
-called, those below a condition that is false here, and those without a backward. A function that
-returns the Function it makes is called, if it needs no arguments or the file shows which.
+called, those below a condition that is false here, and those without a backward. gradtool calls a
+function that makes and returns a Function if it needs no arguments, or if the file shows which
+ones.
 
 Why it matters
 --------------
 
-A green gate says that the gradients of the file are right. A Function that nobody saw would be
-among them.
+A green gate says that every gradient in the file is right. It must not say so of a Function that
+nobody checked.
 
 Wrong example
 -------------

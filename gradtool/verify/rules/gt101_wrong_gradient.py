@@ -3,12 +3,12 @@
 What it does
 ------------
 
-Compares the whole Jacobian that backward computes with the one that evaluations of forward show.
-Cotangents are random and signed. The numeric derivative comes with an estimate of its own error:
-where a cheap difference quotient disagrees, steps are halved until two limits agree, one-sided
-limits tell kinks from mistakes, and the noise of forward is measured. An entry fails when it lies
-outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
-float64, 1e-3 in float32), so small gradients must be right to as many digits as large ones.
+Compares the full Jacobian from backward with a numeric one from evaluations of forward. Cotangents
+are random and signed. The numeric derivative comes with an estimate of its own error: where a cheap
+difference quotient disagrees, steps are halved until two limits agree, one-sided limits tell kinks
+from mistakes, and the noise of forward is measured. An entry fails when it lies outside numeric
+value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in float64, 1e-3 in
+float32), so small gradients must be right to as many digits as large ones.
 
 Where several entries tie for a maximum, or forward has another kink at the point, the gradient must
 be a mean of the gradients around it: any share of a maximum passes, if all shares add up to one.
@@ -57,11 +57,11 @@ How to fix
 
 The finding names the input, the worst entry with both values and, when a common mistake explains
 every entry, that mistake: the sign, a factor, a transpose, a forgotten grad_output, gradients in
-the wrong order, the derivative taken at the output, a step of forward that was taken for a
-constant or counted twice, with its line. When only a part is wrong (where x < 0, one
-slice, one output), it says which. A gradient that differs on purpose, such as that of a
-straight-through estimator, is reported as GT120; one that is not recognised as such is declared
-under the Function in the configuration, by `surrogate` and a reason.
+the wrong order, the derivative taken at the output, a step of forward that was taken for a constant
+or counted twice, with its line. When only a part is wrong (where x < 0, one slice, one output), it
+says which. A gradient that differs on purpose, such as that of a straight-through estimator, is
+reported as GT120; if gradtool does not recognise it, declare it in the configuration with
+`surrogate` and a reason.
 
 Reference
 ---------

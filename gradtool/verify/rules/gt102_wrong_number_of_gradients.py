@@ -6,7 +6,7 @@ What it does
 Backward must return one value for each argument of forward except ctx, tensor or not, in the same
 order, and ``None`` for those that have no gradient. Extra ``None`` at the end does no harm. Where
 the case leaves arguments to their defaults, backward is also run with the defaults passed
-explicitly, as some caller will.
+explicitly, as some callers do.
 
 Why it matters
 --------------

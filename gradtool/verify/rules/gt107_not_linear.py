@@ -4,8 +4,8 @@ What it does
 ------------
 
 Runs backward with a random cotangent, its negative, large and small powers of two times it, and
-zero. The results must be the negative, the same multiples, and zero. Powers of two change no
-digit, so there is no tolerance to hide in except for rounding.
+zero. The results must be the negative, the same multiples, and zero. Scaling by a power of two is
+exact, so the only tolerance is for rounding.
 
 Why it matters
 --------------

@@ -4,7 +4,7 @@ What it does
 ------------
 
 Runs the Function with each input alone requiring a gradient, then with all but one, and compares
-with the run in which all do. It runs only when that run is right.
+with the run in which all inputs do. The rule is checked only if that run is right.
 
 Why it matters
 --------------

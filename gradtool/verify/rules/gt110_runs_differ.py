@@ -8,8 +8,8 @@ Runs backward twice over the same graph with the same cotangent and compares the
 Why it matters
 --------------
 
-``retain_graph=True``, Jacobians and double backward run it more than once. A backward that draws
-random numbers, or changes what was saved, gives a different gradient each time.
+``retain_graph=True``, Jacobians and double backward run backward more than once. A backward that
+draws random numbers, or changes what was saved, gives a different gradient each time.
 
 Wrong example
 -------------

@@ -3,12 +3,12 @@
 What it does
 ------------
 
-Makes two calls, first both forwards, then both backwards, and compares each with a call on its
-own. The other call is made at a nearby point; with the entries in another order, other numbers
-among the arguments and other random numbers; and with another shape. Four more things break this
-rule: outputs that change after forward has returned, gradients that change after backward has,
-a wrong gradient at a nearby point that equals the gradient of the first, and a result that stays
-the old one when the same tensors are passed again after an optimizer has changed their values.
+Makes two calls, first both forwards, then both backwards, and compares each with a call on its own.
+The other call is made at a nearby point; with the entries in another order, other numbers among the
+arguments and other random numbers; and with another shape. Four more things break this rule:
+outputs that change after forward has returned, gradients that change after backward has, a wrong
+gradient at a nearby point that equals the gradient of the first, and a stale result when the same
+tensors are passed again after an optimizer has changed their values.
 
 Why it matters
 --------------

@@ -5,11 +5,10 @@ What it does
 
 Sets the first extent of the first input to zero, and the leading extents of others that are equal
 to it, if forward takes them for one axis. Where forward accepts that and returns finite numbers,
-runs backward: it must not raise, and must return gradients of the inputs' shapes. It is only a note
-when every choice of axes is one that forward sums over, or shortens an output twice, when a
-``reshape`` to -1 is ambiguous there, or a product of empty matrices singular. A backward that also
-raises for an extent of one, such as that of a decomposition of tall matrices, is not blamed for
-failing at zero.
+runs backward: it must not raise, and must return gradients of the inputs' shapes. The finding is
+only a note if every possible axis is one that forward sums over or that shortens an output twice,
+if a ``reshape`` to -1 is ambiguous, or if a product of empty matrices is singular. A backward that
+also raises for an extent of one, such as that of a decomposition of tall matrices, is not reported.
 
 Why it matters
 --------------

@@ -9,7 +9,7 @@ whether the output changes in proportion to the step.
 Why it matters
 --------------
 
-Its part of the loss silently has no gradient. gradcheck looks only at differentiable outputs.
+Its part of the loss silently gets no gradient. gradcheck looks only at differentiable outputs.
 
 Wrong example
 -------------

@@ -4,17 +4,18 @@ What it does
 ------------
 
 Compares the gradient with the exact derivative that the engine finds for the recorded steps of
-forward, where evaluations agree with that. The rounding of both sides is measured: inputs are
+forward, provided that evaluations agree with it. The rounding of both sides is measured: inputs are
 changed in their last digits, and both derivatives computed again. A difference that is a thousand
 times larger, and the same at each of these points, is a mistake in a formula, however small: most
-often a constant with too few digits. Functions in low precision or with noise are not checked, nor
-those that have a tolerance of their own.
+often a constant with too few digits. Functions with noise, low precision or a tolerance of their
+own are not checked.
 
 Why it matters
 --------------
 
-GT101 allows 1e-6 of each entry, since evaluations show no more. A constant that is cut short makes
-every gradient wrong in the same direction, and a comparison with the framework's own op fail.
+GT101 allows a relative error of 1e-6, because evaluations cannot resolve much less. A truncated
+constant shifts every gradient in the same direction, and a comparison with the framework's own op
+fails.
 
 Wrong example
 -------------
@@ -58,7 +59,7 @@ How to fix
 ----------
 
 Write a constant once, with all its digits or as the expression it comes from, and use it in both
-methods. Where backward approximates on purpose, as the adjoint of an iteration that stops early,
+methods. If backward approximates on purpose, such as the adjoint of an iteration that stops early,
 give the Function a tolerance with a reason.
 
 Reference

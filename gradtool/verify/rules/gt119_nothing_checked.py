@@ -3,18 +3,18 @@
 What it does
 ------------
 
-Counts the entries of derivatives that were compared. Where none was at any case of a Function, it
-is unverified, which fails the gate: all its tensors are empty, none requires a gradient, or every
-output is an integer or boolean tensor, for which autograd never runs backward. A case of the last
-two kinds beside others that do compare something is a warning, if backward computes a gradient
-there. Integer and boolean outputs pass where backward returns None for every argument, or raises:
-there is no derivative.
+Counts the entries of derivatives that were compared. If no case of a Function compared any, the
+Function is unverified, which fails the gate. This happens when all its tensors are empty, none
+requires a gradient, or every output is an integer or boolean tensor, for which autograd never runs
+backward. If other cases do compare something, a case of the last two kinds is a warning, provided
+that backward computes a gradient there. Integer and boolean outputs pass where backward returns
+None for every argument, or raises: there is no derivative.
 
 Why it matters
 --------------
 
 A comparison or a rounding that forgets to convert its result back cuts the graph without an error:
-everything before it gets no gradient. And a case in which nothing was checked shows nothing.
+everything before it gets no gradient. A case that checks nothing proves nothing.
 
 Wrong example
 -------------

@@ -1,23 +1,23 @@
-"""The gradient differs from the derivative of forward, and seems to be meant to.
+"""The gradient differs from the derivative of forward, apparently on purpose.
 
 What it does
 ------------
 
-Looks for a reason in forward wherever GT101, GT107 or GT110 would find fault with a gradient. There
-is one if forward is a step, whose derivative is zero wherever it exists: rounding, a sign, a spike.
-Then any gradient is a surrogate. There is one if forward returns an input unchanged: then the
-Function exists for its gradient, which it reverses, scales, masks, clips, disturbs or adds
-something to. And there is one if forward clamps and backward, which keeps nothing that it could
-mask with, lets the whole gradient pass. Any other difference is a mistake, and stays GT101; so does
-one where forward is flat, or returns its input, only near the case's own point, as a relu does.
+When GT101, GT107 or GT110 would reject a gradient, looks for a reason in forward. There are three.
+Forward is a step (rounding, a sign, a spike): its derivative is zero wherever it exists, so any
+gradient is a surrogate. Forward returns an input unchanged: the Function exists for its gradient,
+which it reverses, scales, masks, clips, perturbs or adds something to. Forward clamps, and backward
+saves nothing to mask with and passes the whole gradient on. Any other difference is a mistake and
+stays GT101, including one where forward is flat, or returns its input, only near the point of the
+case, as relu does.
 
 Why it matters
 --------------
 
-The derivative of a step trains nothing, so its gradient has to be something else. A reader, and
-the gate, should know that from a declaration rather than guess it. Once declared, the gradient is
-still checked for its shape, for linearity in the cotangent, for hidden state and for layouts, and
-those of all other inputs for being exact.
+The derivative of a step trains nothing, so its gradient has to be something else. A reader, and the
+gate, should know that from a declaration rather than guess it. Once declared, the gradient is still
+checked for shape, linearity in the cotangent, hidden state and layouts, and the gradients of all
+other inputs must still be exact.
 
 Wrong example
 -------------
@@ -54,10 +54,10 @@ Right example
 How to fix
 ----------
 
-If it is meant, declare it in `gradtool.yaml`: `functions: {Round: {surrogate: [x], reason: trains
-through the rounding}}`. If the surrogate is the derivative of another function of the module, name
-that: `surrogate_of: soft_round` compares the gradient with it. A gradient that is not linear in the
-cotangent, or random, needs GT107 or GT110 ignored as well, as the finding says.
+If it is intended, declare it in `gradtool.yaml`: `functions: {Round: {surrogate: [x], reason:
+trains through the rounding}}`. If the surrogate is the derivative of another function of the
+module, name that: `surrogate_of: soft_round` compares the gradient with it. A gradient that is not
+linear in the cotangent, or random, needs GT107 or GT110 ignored as well, as the finding says.
 
 Reference
 ---------
@@ -123,7 +123,7 @@ def _names(subject: Subject, arguments: Iterable[int]) -> str:
 RULE = Rule(
     code="GT120",
     name="surrogate-gradient",
-    summary="The gradient differs from the derivative of forward, and seems to be meant to.",
+    summary="The gradient differs from the derivative of forward, apparently on purpose.",
     severity=Severity.WARNING,
     page=__doc__,
     traced=False,

@@ -3,8 +3,8 @@
 What it does
 ------------
 
-Changes each tensor that a case passes inside such an argument, and that requires a gradient. If an
-output changes with it, and a backward leaves no gradient on it, the rule is broken.
+Changes each tensor that requires a gradient and that a case passes inside such an argument. The
+rule is broken if an output changes with it and backward leaves it without a gradient.
 
 Why it matters
 --------------

@@ -4,7 +4,7 @@ What it does
 ------------
 
 Treats backward as a function of the inputs and of grad_output, and compares autograd's derivative
-of it with the one that evaluations show, as GT101 does for forward. It runs only when the first
+of it with a numeric one, as GT101 does for forward. The rule is checked only if the first
 derivative is right.
 
 Why it matters

@@ -1,4 +1,4 @@
-"""Differentiating backward raised an exception, although backward does not declare that it does.
+"""Differentiating backward raised, and backward is not declared ``once_differentiable``.
 
 What it does
 ------------
@@ -9,8 +9,8 @@ exception. A backward decorated with ``@once_differentiable`` is exempt.
 Why it matters
 --------------
 
-A gradient penalty or a Hessian-vector product stops in the middle of training, with an error
-about something else.
+A gradient penalty or a Hessian-vector product stops in the middle of training, with an error that
+seems unrelated.
 
 Wrong example
 -------------

@@ -4,9 +4,9 @@ What it does
 ------------
 
 Treats the second derivative as a function of its inputs and compares autograd's derivative of it
-with the one that evaluations show. It runs for small cases, when the second derivative is right.
-Where autograd's third derivative is not a number, as for a square root at zero, or evaluations do
-not determine it well enough, the rule is skipped with that reason.
+with a numeric one. The rule is checked for small cases, if the second derivative is right. Where
+autograd's third derivative is not a number, as for a square root at zero, or evaluations do not
+determine it well enough, the rule is skipped with that reason.
 
 Why it matters
 --------------

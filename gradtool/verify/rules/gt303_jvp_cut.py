@@ -3,10 +3,10 @@
 What it does
 ------------
 
-Treats ``jvp`` as a function of the inputs and their tangents, and compares autograd's derivative
-of it with the one that evaluations show. It runs only when the tangent itself and double backward
-are right, and not where backward is declared ``@once_differentiable``. A ``jvp`` whose derivative
-raises is exempt: its caller sees the exception.
+Treats ``jvp`` as a function of the inputs and their tangents, and compares autograd's derivative of
+it with a numeric one. The rule is checked only if the tangent itself and double backward are right
+and backward is not declared ``@once_differentiable``. A ``jvp`` whose derivative raises is exempt:
+its caller sees the exception.
 
 Why it matters
 --------------

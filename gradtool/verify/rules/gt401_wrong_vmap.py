@@ -13,7 +13,7 @@ Why it matters
 --------------
 
 Per-example gradients, ensembles and ``jacrev`` call ``vmap``. A rule that forgets an ``in_dims``
-entry works only in the way its author tried.
+entry works only for the call that its author tried.
 
 Wrong example
 -------------

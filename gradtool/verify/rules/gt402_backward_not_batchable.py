@@ -1,4 +1,4 @@
-"""The Function declares that its methods can be batched, but its backward cannot, or is then wrong.
+"""The methods are declared to be batchable, but backward raises or is wrong for a batch.
 
 What it does
 ------------
@@ -10,7 +10,7 @@ when the gradient itself is right.
 Why it matters
 --------------
 
-``vmap`` of a gradient runs backward on batched tensors. A backward that leaves for NumPy, calls
+``vmap`` of a gradient runs backward on batched tensors. A backward that goes through NumPy, calls
 ``.item()`` or branches on values raises there, in the code of whoever relied on the flag.
 
 Wrong example

@@ -3,19 +3,19 @@
 What it does
 ------------
 
-Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after
-backward. It is an error to change a tensor of the caller's, or one after which the same backward
-gives a different gradient; so is a ``jvp`` that changes an input or an output. Buffers outside
-the call (attributes of the class, tensors of the module or of an enclosing function) are compared
-around two equal calls: one that the second call changes as well accumulates, which is a warning.
-A scratch buffer stays the same.
+Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after backward.
+Changing a tensor of the caller is an error, and so is a change after which the same backward gives
+a different gradient, or a ``jvp`` that changes an input or an output. Buffers outside the call
+(attributes of the class, tensors of the module or of an enclosing function) are compared around two
+equal calls: one that the second call changes too accumulates, which is a warning. A scratch buffer
+does not change.
 
 Why it matters
 --------------
 
-Backward may run again on a graph that is retained: it then computes with what the first run left.
-A saved input or output belongs to the caller, who does not expect a backward pass to change it.
-What accumulates in a buffer depends on how often the Function was called, not only on its
+Backward may run again on a retained graph, and then computes with the values that the first run
+left. A saved input or output belongs to the caller, who does not expect a backward pass to change
+it. What accumulates in a buffer depends on how often the Function was called, not only on its
 arguments.
 
 Wrong example

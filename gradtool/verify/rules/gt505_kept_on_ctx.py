@@ -3,11 +3,11 @@
 What it does
 ------------
 
-Looks through the attributes of ctx, including lists, tuples, dicts, functions and your own
-objects among them, and views. For each input or output found there, makes a call in which that
-tensor is changed in place between forward and backward. Where the gradient changes without an
-exception it is an error, otherwise a warning. Tensors that forward computes on the way, and
-anything else, may be kept on ctx.
+Searches the attributes of ctx, including views of a tensor, and the contents of lists, tuples,
+dicts, functions and your own objects. For each input or output found there, makes a call in which
+that tensor is changed in place between forward and backward. Where the gradient changes without an
+exception it is an error, otherwise a warning. Anything else may be kept on ctx, including
+intermediate tensors.
 
 Why it matters
 --------------

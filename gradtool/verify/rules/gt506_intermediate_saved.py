@@ -6,7 +6,7 @@ What it does
 Runs when forward saves a tensor that is neither an input nor an output, backward is not declared
 ``once_differentiable``, and the second derivative is right at the point of the case. Backward is
 then differentiated at other points: smaller, larger, of opposite sign, and some distance away. A
-mask or a permutation is a constant wherever it is right, and is not blamed.
+mask or a permutation is constant around each point, and is allowed.
 
 Why it matters
 --------------

@@ -5,7 +5,7 @@ What it does
 
 Calls forward twice with the same arguments. The global generators of Python, NumPy and the engine
 are seeded alike before each call, so a Function that draws from them, such as dropout, is not
-blamed.
+reported.
 
 Why it matters
 --------------

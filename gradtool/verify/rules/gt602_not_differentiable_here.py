@@ -10,8 +10,8 @@ no nearby point is better, any value between the two slopes passes. Either way t
 Why it matters
 --------------
 
-It never fails the gate. The gradient at this very point is a choice (a subgradient), which a test
-should not depend on by accident.
+It never fails the gate. The gradient at this point is a choice (a subgradient), and a test should
+not depend on it by accident.
 
 Wrong example
 -------------

@@ -4,9 +4,9 @@ What it does
 ------------
 
 Reports gradients that agree with the numeric derivative only because its error is large, and why:
-noise in forward, outputs that change in steps, no limit at any step, or values that are not
-finite. A gradient that is off by more than the oracle's error fails as GT101. Where the engine can
-differentiate forward step by step, and the gradient is what that gives, it is verified after all.
+noise in forward, outputs that change in steps, no limit at any step, or values that are not finite.
+A gradient that is off by more than the oracle's error fails as GT101. If the engine can
+differentiate forward step by step and gets the same gradient, the gradient counts as verified.
 
 Why it matters
 --------------

@@ -11,7 +11,7 @@ Why it matters
 --------------
 
 Code with a kernel for each device has two of everything, and tests usually run one. An
-approximation, a constant or an order of axes that differs on CUDA trains another model there.
+approximation, a constant or an order of axes that differs on CUDA trains a different model there.
 
 Wrong example
 -------------
@@ -48,9 +48,9 @@ Right example
 How to fix
 ----------
 
-If forward differs, compare how the two are launched, indexed and summed, and the constants in
-them. If only the gradient differs, GT101 has judged the one on CUDA; a run with ``--device cpu``
-judges the other.
+If forward differs, compare how the two are launched, indexed and summed, and the constants in them.
+If only the gradient differs, GT101 has checked the one on CUDA; a run with ``--device cpu`` checks
+the other.
 
 Reference
 ---------
