@@ -1,7 +1,7 @@
 """Published packages that define custom Functions, unmodified, under both engines.
 
 They come from the package index, without their dependencies, for the time of the test. What is
-found in each is explained in ``docs/engines.md``.
+found in each is explained in ``docs/published-packages.md``.
 """
 
 from __future__ import annotations
