@@ -10,7 +10,7 @@ from tests.benchmarks.pairs import Pair, Timed, timed
 from tests.benchmarks.subjects import LARGE, SUBJECTS, Subject, sides
 from tests.benchmarks.table import Table, milliseconds, times
 
-ABOUT = """The same question to both: PyTorch's signature, defaults and answer. PyTorch's
+ABOUT = """Both answer the same question, with PyTorch's signature and defaults. PyTorch's
 `gradcheck` evaluates one perturbed input and one unit cotangent at a time."""
 COLUMNS = ("Function and inputs", "gradtool", "PyTorch", "gradtool / PyTorch")
 

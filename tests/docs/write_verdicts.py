@@ -225,9 +225,9 @@ HEAD = (
 
 TEXT = """# How verdicts are made
 
-gradtool does not compare a gradient with a difference quotient. It compares it with an estimate of
-the derivative that knows its own error, from a *derivative oracle*. This page takes one entry of a
-Jacobian through the oracle, with the numbers that it computes. The code is in
+gradtool does not compare a gradient with a plain difference quotient. It compares it with an
+estimate of the derivative that comes with its own error, from a *derivative oracle*. This page
+follows one entry of a Jacobian through the oracle, with the actual numbers. The code is in
 `gradtool/verify/oracle` and `gradtool/verify/comparison`; every constant mentioned here is in
 `gradtool/verify/thresholds`, with its derivation.
 
@@ -263,28 +263,27 @@ class Bell(Function):
 
 `backward` runs once for each output, with a cotangent of random sign and a size between 0.5 and
 1.5, and the gradient is divided by that cotangent. (A cotangent of exactly one would hide a
-`backward` that ignores it.) The entry comes out as **{wrong}**.
+`backward` that ignores it.) The result is **{wrong}**.
 
 ## 2. The noise of the output
 
 A difference quotient divides the noise of two outputs by the step, so the noise must be known
-first. It is measured with sixth differences of points 2**-22 apart (Moré and Wild, 2011), and is
-never taken to be less than {roundings} roundings of the output, since no output is better than its
-last operations. Here nothing more is seen: the bound on the noise is **{floor}**.
+first. gradtool measures it with sixth differences of points 2**-22 apart (Moré and Wild, 2011), and
+assumes at least {roundings} roundings of the output, since no output is more accurate than its last
+operations. That is the bound here: **{floor}**.
 
 ## 3. The cheap pass
 
-One central difference is taken first, with a step near the cube root of the precision, where
-truncation and rounding balance: `h = 2**{log2} = {step}`, a power of two, so that `x + h` is
-exact.
+The first estimate is one central difference, with a step near the cube root of the precision, where
+truncation and rounding balance: `h = 2**{log2} = {step}`, a power of two, so that `x + h` is exact.
 
     (f(x + h) - f(x - h)) / 2h  =  {cheap}
 
-Its error by noise is at most `noise / h = {cheap_error}`; it is in fact off by {cheap_off}. The
+Noise adds an error of at most `noise / h = {cheap_error}`; the actual error is {cheap_off}. The
 one-sided quotients differ by {gap}, no more than the curvature explains, so there is no sign of a
-kink. For a right `backward`, which gives {right}, the check of this entry ends here: the two agree
-within the tolerance (step 6), after two evaluations. This `backward` disagrees, and a disagreement
-is never decided by the cheap pass.
+kink. For a correct `backward`, which gives {right}, the check of this entry ends here: the two
+agree within the tolerance (step 6), after two evaluations. This `backward` disagrees, and the cheap
+pass never decides a disagreement.
 
 ## 4. The ladder
 
@@ -300,43 +299,44 @@ first {shown} of {rungs} rungs:
 
 ![Error of the three columns over the step](how-verdicts-are-made.svg)
 
-The figure has the error of all rungs. Each column falls with its own slope until it meets the
-noise over the step, and then rises with it. The best place is far to the right of the cheap step
-for an extrapolated value: there the noise is divided by a larger step.
+The figure shows the error of all rungs. Each column falls with its own slope until it meets the
+noise divided by the step, and then rises with it. The best step for an extrapolated value is much
+larger than the cheap step, so the noise is divided by more.
 
 ## 5. The value and its error
 
 The oracle does not know the true derivative, so it cannot read the figure. It takes the rung with
-the least *estimated* error, which is the sum of two parts: twice the larger of the last two
-changes, more if the changes fall slowly; and the noise, with the weight that the extrapolation
-gives it. The result is
+the smallest *estimated* error. The estimate is the sum of two parts: twice the larger of the last
+two changes, or more if the changes fall slowly; and the noise, with the weight that the
+extrapolation gives it. The result is
 
     {value} ± {error}
 
 The limits from the two sides are {left} and {from_right}: they agree, so the point is no kink, and
-the status of the entry is *known*. Had they differed by more than their errors the entry would be
-a *kink*, where any value between them passes. A function that moves in steps, one that is
-constant, and one that has no limit each have a status of their own.
+the status of the entry is *known*. Had they differed by more than their errors the entry would be a
+*kink*, where any value between them passes. Functions that move in steps, are constant, or have no
+limit each have a status of their own.
 
-Entries that tie, such as those of a maximum, are looked at together as well: their gradient has to
-be a mean of the gradients around the point. A few looks around it propose the direction along which
-the gradient stands out the most. It fails if `forward` is less steep along it from both sides:
-where each of two tied maxima gets the whole gradient, moving both is twice as steep as `forward`.
+Entries that tie, such as those of a maximum, are also checked together: their gradient must be a
+mean of the gradients around the point. A few evaluations nearby find the direction in which the
+gradient deviates most. It fails if `forward` is less steep in that direction from both sides. For
+example, if two tied maxima each get the whole gradient, the gradient for moving both is twice the
+slope of `forward`.
 
 ## 6. The tolerance
 
-A right `backward` rounds, too. The tolerance is `rtol` = {rtol} of the numeric value in double
-precision, {relative}, plus the roundings that an entry may carry from the largest one of its row
-and column, {rounding}. With the error of the oracle the analytic value may be off by
+A correct `backward` rounds, too. The tolerance is `rtol` = {rtol} of the numeric value in double
+precision, {relative}, plus the rounding errors that an entry may inherit from the largest one in
+its row and column, {rounding}. Adding the error of the oracle, the analytic value may be off by
 **{allowed}**.
 
 ## 7. The verdict
 
-The analytic value {wrong} is off by {difference}. That is outside, so the entry **fails**.
+The analytic value {wrong} is off by {difference}, which is more, so the entry **fails**.
 
-It would pass if it were inside *and* the oracle's error were at most {meaningful} of the largest
-entry, {bound} here: agreement with a value that is hardly known means nothing. An entry that is
-inside such a blunt estimate is *unverified* (GT603), neither right nor wrong.
+It would pass if it were within that bound *and* the oracle's error were at most {meaningful} of the
+largest entry, {bound} here: agreeing with a value that is hardly known means nothing. An entry that
+agrees with such an inaccurate estimate is *unverified* (GT603), neither right nor wrong.
 
 `gradtool check --no-witness bell.py` reports it as
 
@@ -350,53 +350,53 @@ inside such a blunt estimate is *unverified* (GT603), neither right nor wrong.
 ...
 ```
 
-As soon as one entry has certainly failed no further columns are refined: a wrong `backward` costs
-a few ladders, a right one mostly cheap quotients.
+As soon as one entry has certainly failed, no further columns are refined. A wrong `backward` costs
+a few ladders, a correct one mostly cheap quotients.
 
 ## The witness
 
-The engine that runs `forward` knows the derivative of every operation that it runs. So gradtool
-also runs `forward` *recorded*: with gradients on, on copies of the inputs, where neither `no_grad`
-nor `detach` hides a step and no custom Function inside is asked for its `backward`. The derivative
-of these steps is exact to rounding, for this entry -0.6144 in all digits. It is the *witness*.
+The engine that runs `forward` knows the derivative of every operation in it. So gradtool also runs
+`forward` *recorded*: with gradients on, on copies of the inputs, where neither `no_grad` nor
+`detach` hides a step, and custom Functions inside it do not use their `backward`. The derivative of
+these steps is exact to rounding, for this entry -0.6144 in all digits. It is the *witness*.
 
-A witness is never believed alone. It must have the outputs of the Function, and no entry of it may
-lie outside of what the evaluations of steps 2 to 5 allow. Where it agrees, it sharpens them: a
-value that they know gets its digits, and a gradient that equals it passes where they are too blunt
-to tell, as close to a kink. Where it does not agree, evaluations alone decide, as if there were no
-witness. So it can acquit a gradient and never condemns one that evaluations find right.
+gradtool never trusts a witness alone. It must reproduce the outputs of the Function, and each of
+its entries must lie within what the evaluations of steps 2 to 5 allow. If it does, it makes them
+more precise: a known value gets the digits of the witness, and a gradient that equals the witness
+passes where evaluations are too inaccurate to decide, such as close to a kink. If it does not,
+evaluations alone decide. So a witness can clear a gradient, but never fails one that evaluations
+find correct.
 
-`-v`, the JSON and the HTML report say for each case on which evidence its verdicts rest:
+`-v`, the JSON and the HTML report name the evidence for each case:
 
-- *exact and numeric*: each derivative that was compared has an exact one, and evaluations confirm
-  what it says;
-- *numeric only*: evaluations alone decide some derivative, and a reason follows. A `forward` that
-  computes a part with NumPy or `.item()` leaves the engine, and the line where it does is named.
-  Some cannot be recorded or have a step without a derivative. And evaluations may contradict the
-  recorded forward.
+- *exact and numeric*: an exact derivative was available for every comparison, and evaluations
+  confirm it;
+- *numeric only*: evaluations alone decided some derivative, for the reason given. A `forward` may
+  leave the engine, through NumPy or `.item()`, on the line named. It may not be recordable, or have
+  a step without a derivative. Or evaluations contradict the recorded forward.
 
 `--no-witness` relies on evaluations alone, and so does `witness: false` in the configuration.
 
 ## The price of a pass
 
-With a witness a right gradient passes without a Jacobian. For a random signed cotangent `u` the
-row `u J` costs one run of `backward`, and the witness has the same row to rounding. An entry of
-`J` that is wrong by `d` moves its column of that row by `d` times a number between 0.5 and 1.5.
-What could hide it are the roundings of the column's sum: for `m` outputs of about the same slope
-`s` they are about `1e-16 * sqrt(m) * s`. The two rows may differ by ten thousand times the
-spacing of float64 next to the column's norm, `2e-12 * sqrt(m) * s`. So one wrong entry among a
-million shows from a part in 5e8 of its own size on, and the tolerance of a comparison entry by
-entry is a part in 1e6. Two cotangents are sent, in case that two mistakes cancel in one of them.
+With a witness, a correct gradient passes without a Jacobian. For a random signed cotangent `u`, the
+row `u J` costs one run of `backward`, and the witness has the same row up to rounding. An entry of
+`J` that is wrong by `d` changes its column of that row by `d` times a number between 0.5 and 1.5.
+Only the rounding of the column's sum can hide it: for `m` outputs with similar slopes `s`, about
+`1e-16 * sqrt(m) * s`. The two rows may differ by ten thousand times the spacing of float64 next to
+the column's norm, `2e-12 * sqrt(m) * s`. So one wrong entry among a million is visible if it is off
+by one part in 5e8, while the entry-by-entry tolerance is one part in 1e6. gradtool uses two
+cotangents, in case two mistakes cancel in one of them.
 
-That the witness is right is confirmed along a random direction of all arguments, with a step of
-2**-17 of their size and half of it: four evaluations, whose difference tells their error,
-whatever the number of inputs. Where a gap between the slopes of the two sides does not shrink
-with the step there is a kink, and what is not confirmed, or differs, or computes in less than
-float64, goes through all steps above, entry by entry. Nothing fails on this way.
+To confirm the witness, gradtool evaluates along a random direction of all arguments, with a step of
+2**-17 of their size and with half of it. That takes four evaluations, for any number of inputs, and
+their differences estimate the error. If the slopes of the two sides differ and the gap does not
+shrink with the step, there is a kink. Anything that is not confirmed, differs, or computes in less
+than float64 goes through all the steps above, entry by entry. This shortcut never fails a gradient.
 
 For a million inputs that is 12 evaluations of `forward` and 5 of `backward`.
 
-This page is written by `python tests/docs/write_verdicts.py`."""
+This page is generated by `python tests/docs/write_verdicts.py`."""
 
 
 if __name__ == "__main__":
