@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gradtool.adapters.common.branches import Side, jumps_of, sides_of, source_of, taken
+from gradtool.adapters.common.branches import Branch, Side, jumps_of, sides_of, source_of, taken
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.value_branches import Compared, ValueBranches, watched
 from gradtool.collect.checkable import Checkable
@@ -66,6 +66,11 @@ class Branches:
         """The sides that nothing took, in the order of the source."""
         sides = self._known - self._taken - self._values.seen
         return sorted(sides, key=lambda side: (side.branch.path, side.branch.span, side.name))
+
+    @property
+    def limits(self) -> list[tuple[Branch, Compared]]:
+        """All branches that compare values, with those that each compared first."""
+        return list(self._values.compared.items())
 
     def compared(self, side: Side) -> Compared | None:
         """The values that a branch compared last; None if it compares none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
@@ -25,6 +25,12 @@ BUDGETS = {"quick": 300, "deep": 4000}
 
 _CONFIRMED_BY = ("GT004", "GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114", "GT120")
 """Rules about the first derivative, which a variant can break that its case does not."""
+
+_FURTHER = ("GT109", "GT201", "GT301", "GT302", "GT401", "GT403")
+"""Rules about other derivatives and batches, checked at other options where all else is right."""
+
+_MOST_FURTHER = {"quick": 2, "deep": 20}
+"""Variants at which these are checked."""
 
 _MOST_CONFIRMED = {"quick": 3, "deep": 20}
 """Variants that are checked in full."""
@@ -51,6 +57,7 @@ def explore(
     spent = sum(branches.run(point, case.seed) for case, point in zip(cases, points, strict=True))
     left, confirmations = BUDGETS[settings.explore] - spent, _MOST_CONFIRMED[settings.explore]
     found: dict[tuple[str, str], Discovered] = {}
+    right: list[tuple[ResolvedCase, Variant]] = []
     for case, point, variant in _interleaved(checkable, cases, points, branches):
         if left <= 0 or confirmations <= 0 or (found and settings.explore == "quick"):
             break
@@ -62,16 +69,33 @@ def explore(
         outcomes: list[Outcome] = []
         if trial.answer is Answer.SUSPECT:
             confirmations -= 1
-            outcomes = confirmed(checkable, case, variant, settings)
+            outcomes = confirmed(checkable, case, variant, _first_order(settings))
             if outcomes:
                 variant, outcomes = _shrunk(checkable, case, variant, outcomes, settings)
         elif variant.is_plain and trial.answer is Answer.RIGHT:
+            right.append((case, variant))
             outcomes += filter(None, [stale(checkable, point, variant)])
         for outcome in outcomes:
             if outcome.rule.code in _asked(settings):
                 key = (outcome.rule.code, _argument(outcome))
                 found.setdefault(key, Discovered(case, variant, outcome))
+    if not found:
+        return list(_further(checkable, right, settings)), branches.result
     return list(found.values()), branches.result
+
+
+def _further(
+    checkable: Checkable, right: Sequence[tuple[ResolvedCase, Variant]], settings: Settings
+) -> Iterator[Discovered]:
+    """Yield what is wrong with other derivatives at options whose first derivative is right.
+
+    The last variants are those of most options.
+    """
+    asked = [code for code in _FURTHER if code in settings.codes]
+    for case, variant in islice(reversed(right), _MOST_FURTHER[settings.explore]):
+        for outcome in confirmed(checkable, case, variant, asked) if asked else ():
+            yield Discovered(case, variant, outcome)
+            return
 
 
 def _shrunk(
@@ -85,7 +109,9 @@ def _shrunk(
     smaller = shrunk(
         variant, lambda each: attempt(checkable, each, case.seed).answer is Answer.SUSPECT
     )
-    found = confirmed(checkable, case, smaller, settings) if smaller is not variant else []
+    if smaller is variant:
+        return variant, outcomes
+    found = confirmed(checkable, case, smaller, _first_order(settings))
     is_same = [each.rule for each in found] == [each.rule for each in outcomes]
     return (smaller, found) if is_same else (variant, outcomes)
 
@@ -112,9 +138,9 @@ def _interleaved(
 
 
 def confirmed(
-    checkable: Checkable, case: ResolvedCase, variant: Variant, settings: Settings
+    checkable: Checkable, case: ResolvedCase, variant: Variant, asked: Sequence[str]
 ) -> list[Outcome]:
-    """The rules that a full check finds broken at a variant."""
+    """The rules that a full check finds broken at a variant, of those with the codes `asked`."""
     args, kwargs = variant.point.call()
     subject = Subject(
         FunctionDifferentiable(checkable.obj, args, kwargs, name=checkable.name),
@@ -123,12 +149,14 @@ def confirmed(
         rtol=case.rtol,
     )
     try:
-        outcomes = outcomes_for(
-            subject, codes=[c for c in _asked(settings) if c != codes.CALLS_INTERFERE]
-        )
+        outcomes = outcomes_for(subject, codes=asked)
     except Exception:  # What the user's code raises in a later call says nothing about a gradient.
         return []
     return [each for each in outcomes if _is_broken(each)]
+
+
+def _first_order(settings: Settings) -> list[str]:
+    return [code for code in _asked(settings) if code != codes.CALLS_INTERFERE]
 
 
 def _asked(settings: Settings) -> list[str]:

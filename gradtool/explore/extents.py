@@ -75,16 +75,18 @@ def _all_extents(
 
 def _groups(point: Point) -> list[_Group]:
     """The axes by their extents, without those that integers of the case speak of."""
-    by_extent: dict[int, list[Axis]] = {}
+    by_extent: dict[tuple[int, int], list[Axis]] = {}
     for at, array in point.arrays():
         for axis, extent in enumerate(array.shape):
-            by_extent.setdefault(extent, []).append((at, axis))
+            # Axes of extent one have nothing in common but where they are.
+            place = axis if extent == 1 else 0
+            by_extent.setdefault((extent, place), []).append((at, axis))
     pinned = _pinned(point)
     numbers = {at: point.values[at] for at in point.plain}
     return [
         _Group(extent, tuple(axes), tuple(at for at, n in numbers.items() if _is_equal(n, extent)))
-        for extent, axes in by_extent.items()
-        if extent > 1 and extent not in pinned
+        for (extent, _), axes in by_extent.items()
+        if extent and (extent == 1 or extent not in pinned)
     ]
 
 
@@ -130,7 +132,7 @@ def _together(
         doubled = _resized(point, group.axes, 2 * group.extent, rng, group.numbers)
         growth = Growth(group.extent, extent, point, doubled) if doubled else None
         change = _described(point, group, extent)
-        may_raise = extent == 1 or growth is None
+        may_raise = 1 in (extent, group.extent) or growth is None
         yield Variant(made, change, growth, names_extents=not group.numbers, may_raise=may_raise)
 
 

@@ -13,8 +13,11 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
 from gradtool.explore.extents import extents
 from gradtool.explore.guided import guided
-from gradtool.explore.plain import optional, plain
+from gradtool.explore.limits import beside_limits
+from gradtool.explore.optional import optional
+from gradtool.explore.plain import plain, with_defaults
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.repeated import repeated
 from gradtool.explore.source import blocks, iterations, needs_symmetry, solves, thresholds, words
 from gradtool.explore.ties import ties
 from gradtool.explore.trial import exact_gradients
@@ -29,6 +32,7 @@ def variants(
     What `branches` lacks comes first; the other families share the budget.
     """
     function, parameters = checkable.obj, checkable.parameters()
+    full = with_defaults(point, parameters)
 
     def draws(family: str) -> np.random.Generator:
         return generator(case.seed, family)
@@ -41,13 +45,17 @@ def variants(
         lambda: plain(point, words(function), parameters, kept),
         lambda: values(point, draws("values"), is_scaled=iteration is None),
         lambda: ties(point, draws("ties")),
-        lambda: optional(point, parameters),
+        lambda: optional(checkable, point),
         lambda: _asymmetric(checkable, case, point),
         lambda: zeros(point, draws("zeros")),
+        lambda: repeated(function, point),
     ]
     if iteration is None:
         families += [
             lambda: near(point, thresholds(function), draws("near")),
+            lambda: beside_limits(
+                full, plain(full, {}, parameters, kept), branches, draws("beside limits")
+            ),
             lambda: single(point, draws("single")),
         ]
     for row in zip_longest(*(family() for family in families)):

@@ -11,15 +11,11 @@ from typing import Any
 import numpy as np
 
 from gradtool.adapters.common.branches import Side, source_of
-from gradtool.adapters.common.value_branches import Compared
 from gradtool.explore.coverage import Branches
+from gradtool.explore.limits import is_limit, moved
 from gradtool.explore.plain import is_kept, with_defaults
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.traits import is_integral, restored, traits
-from gradtool.verify.protocol.observation import Array
-
-_LEAST_LIMIT, _LARGEST_LIMIT = 1e-3, 1e4
-"""What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
+from gradtool.explore.ranks import of_other_shape
 
 _MOST = 24
 """Variants for all branches of a case."""
@@ -65,21 +61,27 @@ def _towards(
     rng: np.random.Generator,
     moves_values: bool,
 ) -> Iterator[Variant]:
-    yield from _plain(side, with_defaults(point, parameters))
+    test = _test_of(side)
+    if test is not None:
+        yield from _plain(test, with_defaults(point, parameters))
+        yield from of_other_shape(test, point, rng)
     compared = branches.compared(side)
-    if compared is not None and moves_values and _is_limit(compared.limit):
-        yield from _moved(side, point, compared, rng)
+    if compared is not None and moves_values and is_limit(compared.limit):
+        yield from moved(side.branch, point, compared, rng)
 
 
 # ---- arguments that are no tensors ------------------------------------------------------------
 
 
-def _plain(side: Side, point: Point) -> Iterator[Variant]:
-    """Variants of the arguments that a test of Python names, on both sides of its constants."""
+def _test_of(side: Side) -> ast.AST | None:
     try:
-        test = ast.parse(source_of(side.branch), mode="eval")
+        return ast.parse(source_of(side.branch), mode="eval")
     except SyntaxError:
-        return
+        return None
+
+
+def _plain(test: ast.AST, point: Point) -> Iterator[Variant]:
+    """Variants of the arguments that a test of Python names, on both sides of its constants."""
     for at in point.plain:
         name, before = point.names[at], point.values[at]
         if is_kept(name) or not _names(test, name):
@@ -126,78 +128,3 @@ def _signed(test: ast.AST, constant: ast.Constant) -> Any:
     )
     value: Any = constant.value
     return -value if is_negated else value
-
-
-# ---- values of tensors ------------------------------------------------------------------------
-
-
-def _is_limit(limit: Array) -> bool:
-    if limit.dtype.kind not in "fiu" or not limit.size or not np.isfinite(limit).all():
-        return False
-    size = float(np.abs(limit).max())
-    return size == 0 or _LEAST_LIMIT < size < _LARGEST_LIMIT
-
-
-def _moved(
-    side: Side, point: Point, compared: Compared, rng: np.random.Generator
-) -> Iterator[Variant]:
-    """Variants whose values lie on both sides of a limit, or are moved towards it."""
-    where = f"what line {side.branch.line} of {side.branch.method} compares"
-    movable = [
-        (at, array)
-        for at, array in point.continuous()
-        if array.size and array.dtype.kind == "f" and at in point.tracked
-        if not is_integral(array) and not any(trait.is_equality for trait in traits(array))
-    ]
-    for at, array in movable:
-        if _is_same(array, compared.value):
-            limit = np.broadcast_to(compared.limit, array.shape) if _fits(compared, array) else 0.0
-            yield _variant(point, at, _around(limit, array, rng), f"on both sides of {where}")
-        elif _is_same(array, compared.limit):
-            yield _variant(
-                point, at, _around(compared.value, array, rng), f"on both sides of {where}"
-            )
-    for at, array in movable:
-        for moved, how in _nearer(array, compared):
-            yield _variant(point, at, moved, f"{how}, towards {where}")
-
-
-def _variant(point: Point, at: int, made: Array, change: str) -> Variant:
-    before = point.values[at]
-    array = restored(before, made.astype(before.dtype))
-    return Variant(
-        point.having({at: array}),
-        f"values of `{point.names[at]}` are {change}",
-        may_be_outside=array.min() < min(before.min(), 0) or array.max() > max(before.max(), 0),
-    )
-
-
-def _is_same(array: Array, other: Array) -> bool:
-    return array.shape == other.shape and bool(np.array_equal(array, other))
-
-
-def _fits(compared: Compared, array: Array) -> bool:
-    try:
-        return np.broadcast_shapes(compared.limit.shape, array.shape) == array.shape
-    except ValueError:
-        return False
-
-
-def _around(limit: Any, array: Array, rng: np.random.Generator) -> Array:
-    """Values on alternate sides of a limit, none of them near it."""
-    size = max(float(np.abs(np.asarray(limit)).max()), float(np.abs(array).max()), 0.5)
-    turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
-    return np.asarray(limit + turns * size * rng.uniform(0.2, 0.9, array.shape))
-
-
-def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:
-    """The values scaled until what is computed of them may pass the limit, or of another sign."""
-    limit = float(np.abs(compared.limit).max())
-    sizes = np.abs(compared.value[np.isfinite(compared.value)])
-    if limit and sizes.size and sizes.max() > 0:
-        for ratio, factor in ((limit / sizes.max(), 1.7), (limit / sizes.max(), 0.4)):
-            scale = float(np.clip(ratio * factor, 1 / 64, 64))
-            yield array * scale, f"{scale:.3g} times as large"
-    if array.min() < 0 < array.max():
-        yield -np.abs(array), "negative"
-        yield np.abs(array), "positive"

@@ -1,4 +1,4 @@
-"""Variants in an argument that is no tensor: a flag, a number, a word, or something optional."""
+"""Variants in an argument that is no tensor: a flag, a number or a word."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gradtool.explore.point import Point, Variant
 
 _KEPT = re.compile(
@@ -17,9 +15,6 @@ _KEPT = re.compile(
     r"training|inplace|hard|straight_through|ste)"
 )
 """Names of numbers that only guard a computation, or that change what a gradient is meant to be."""
-
-_TENSORS = re.compile(r"(.*_)?(bias|weights?|b|w|gamma|beta|scale|shift|affine|residual)\d*")
-"""Names of optional tensors of which gradients are wanted."""
 
 _SMALL = 1e-3
 """A number below this guards a division; twice as much of it shows nothing."""
@@ -31,7 +26,7 @@ def plain(
     parameters: Sequence[inspect.Parameter],
     kept: Collection[str] = (),
 ) -> Iterator[Variant]:
-    """Yield variants of one argument each that is no tensor.
+    """Yield variants of one argument each that is no tensor, then one of all such arguments.
 
     Args:
         point: The arguments of the case.
@@ -51,39 +46,18 @@ def plain(
                 name, before, value = full.names[at], full.values[at], values[turn]
                 change = f"`{name}` is {value!r}, not {before!r}"
                 yield Variant(full.having({at: value}), change, is_plain=True, may_raise=False)
-
-
-def optional(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[Variant]:
-    """Yield variants in which an optional tensor is given or left out."""
-    full = with_defaults(point, parameters)
-    defaults = {p.name: p.default for p in parameters}
-    models = [array for _, array in point.continuous()][:2]
-    shapes = [s for m in models for s in (m.shape[-1:], m.shape[:1], m.shape)]
-    for at, name in enumerate(full.names):
-        if defaults.get(name, 0) is not None:
-            continue
-        if at in full.tensors:
-            rest = tuple(each for each in full.tensors if each != at)
-            without = replace(full.having({at: None}), tensors=rest, tracked=full.tracked - {at})
-            yield Variant(without, f"`{name}` is left out", may_raise=False)
-        elif full.values[at] is None and _may_be_tensor(name):
-            for shape in dict.fromkeys(shapes):
-                drawn = np.linspace(0.4, 1.3, int(np.prod(shape))).reshape(shape)
-                given = replace(
-                    full.having({at: drawn.astype(models[0].dtype)}),
-                    tensors=tuple(sorted({*full.tensors, at})),
-                    tracked=full.tracked | {at},
-                )
-                yield Variant(given, f"`{name}` is a tensor of shape {list(shape)}")
+    first = {at: values[0] for at, values in options if values}
+    if len(first) > 1:
+        change = " and ".join(
+            f"`{full.names[at]}` is {value!r}, not {full.values[at]!r}"
+            for at, value in first.items()
+        )
+        yield Variant(full.having(first), change, is_plain=True)
 
 
 def is_kept(name: str) -> bool:
     """Return True for an argument that is left as it is."""
     return bool(_KEPT.fullmatch(name.strip("_").lower()))
-
-
-def _may_be_tensor(name: str) -> bool:
-    return bool(_TENSORS.fullmatch(name.strip("_").lower()))
 
 
 def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:

@@ -119,5 +119,7 @@ class Variant:
     """Only arguments that are no tensors differ."""
     may_raise: bool = True
     """It may lack what backward can rely on, such as a length of at least two."""
+    may_lack: int | None = None
+    """An argument that may have no gradient."""
     may_be_outside: bool = False
     """It may lie outside the domain, where a gradient that is not a number is no mistake."""

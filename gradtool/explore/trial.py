@@ -148,6 +148,8 @@ def _compared(
             map(_has_ignored_part, exact)
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
+    if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
+        return Trial(Answer.REFUSED, 5)
     if variant.may_be_outside and not all(map(_is_finite, found)):
         return Trial(Answer.REFUSED, 5)
     is_usual = _is_usual(variant.point)
@@ -157,6 +159,13 @@ def _compared(
         if is_wanted
     )
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 5)
+
+
+def _has_gradient(
+    function: FunctionDifferentiable, found: Sequence[Array | None], position: int
+) -> bool:
+    gradients = zip(function.arguments, found, strict=True)
+    return any(each.position == position and gradient is not None for each, gradient in gradients)
 
 
 def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:

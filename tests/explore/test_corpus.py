@@ -12,13 +12,16 @@ from gradtool.run.runner import check
 from tests.options import check_options
 
 ASKED = ("GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114", "GT120")
+FURTHER = ("GT201", "GT401")
 
 CORPUS = Path(__file__).with_name("corpus")
 
 
 @cache
 def explored(name: str) -> dict[str, FunctionResult]:
-    report = check(check_options(paths=(str(CORPUS / name),), explore="quick", select=ASKED))
+    report = check(
+        check_options(paths=(str(CORPUS / name),), explore="quick", select=ASKED + FURTHER)
+    )
     return {function.name: function for _, function in report.functions()}
 
 
@@ -37,7 +40,7 @@ def members(kind: str) -> list[object]:
 def test_a_mistake_beside_the_sample_is_found(module: str, name: str) -> None:
     found = explored(module)[name]
     errors = [f for each in found.checks for f in each.findings if f.severity is not Severity.NOTE]
-    assert {finding.rule for finding in errors} <= {"GT101", "GT111", "GT114", "GT120"}
+    assert {finding.rule for finding in errors} <= {"GT101", "GT111", "GT114", "GT120", *FURTHER}
     assert errors
     assert all("beside case" in finding.message for finding in errors)
 

@@ -64,5 +64,5 @@ def is_named(member: Member) -> bool:
 
 
 def test_the_page_of_what_is_found_tells_of_each() -> None:
-    page = (ZOO.parents[1] / "docs" / "detection.md").read_text(encoding="utf-8")
+    page = (ZOO.parents[1] / "docs" / "detection-table.md").read_text(encoding="utf-8")
     assert [m.id for m in WRONG if f"| `{m.id}` |" not in page] == []

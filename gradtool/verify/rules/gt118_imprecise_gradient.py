@@ -7,8 +7,9 @@ Compares the gradient with the exact derivative that the engine finds for the re
 forward, provided that evaluations agree with it. The rounding of both sides is measured: inputs are
 changed in their last digits, and both derivatives computed again. A difference that is a thousand
 times larger, and the same at each of these points, is a mistake in a formula, however small: most
-often a constant with too few digits. Functions with noise, low precision or a tolerance of their
-own are not checked.
+often a constant with too few digits. Where forward rounds a number of the source to float32, the
+default dtype of tensors made from numbers, that is a note. Functions with noise, low precision or a
+tolerance of their own are not checked.
 
 Why it matters
 --------------
@@ -78,7 +79,7 @@ import numpy as np
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.constants import truncated_constant
+from gradtool.verify.diagnosis.constants import constant_in_single, truncated_constant
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.diagnosis.imprecision import Imprecision, imprecise_gradients
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
@@ -117,21 +118,23 @@ def _flaw(subject: Subject, found: Imprecision, constant: str | None) -> Flaw:
     comparison = replace(found.comparison, decision=decision)
     name = subject.function.arguments[comparison.argument].name
     worst = find_worst(comparison, found.chosen)
-    why = constant or _values(comparison, worst.row, worst.column)
+    analytic, exact = _values(comparison, worst.row, worst.column)
+    rounded = None
+    if not constant and analytic:
+        rounded = constant_in_single(subject.function.lines, exact / analytic)
+    why = constant or rounded or "analytic {}, exact {}".format(*apart(analytic, exact))
     return Flaw(
         message=f"gradient of `{name}` differs from the derivative by {found.part:.2g} of its size"
         f"{share(comparison, worst)}: {why}",
         evidence=evidence(comparison, worst, name),
         hint=_HINT if constant else None,
+        severity=Severity.NOTE if rounded else None,
     )
 
 
-def _values(comparison: Comparison, row: int, column: int) -> str:
+def _values(comparison: Comparison, row: int, column: int) -> tuple[float, float]:
     assert comparison.exact is not None
-    analytic, exact = apart(
-        float(comparison.analytic[row, column]), float(comparison.exact[row, column])
-    )
-    return f"analytic {analytic}, exact {exact}"
+    return float(comparison.analytic[row, column]), float(comparison.exact[row, column])
 
 
 RULE = Rule(

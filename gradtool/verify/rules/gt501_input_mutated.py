@@ -4,8 +4,9 @@ What it does
 ------------
 
 Compares the values of every input before and after forward. Inputs passed to ``ctx.mark_dirty``
-may change. For an input that requires a gradient this is an error; for any other, such as a
-buffer of statistics, a warning.
+may change. For an input that requires a gradient this is an error, for any other a warning. For a
+buffer of statistics, such as the ``running_mean`` of a batch norm, it is a note: an input without a
+gradient whose name says that forward updates it.
 
 Why it matters
 --------------
@@ -57,6 +58,7 @@ https://pytorch.org/docs/stable/generated/torch.autograd.function.FunctionCtx.ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -64,7 +66,15 @@ from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed
 
 if TYPE_CHECKING:
+    from gradtool.verify.protocol.observation import Argument
     from gradtool.verify.subject import Subject
+
+
+_STATE = re.compile(
+    r"(^|_)(running|moving|ema|avg|averages?|buf|buffers?|stats?|state|counts?|counter|num_batches|"
+    r"history|usage|cache|momentum|cluster_size)(_|$)"
+)
+"""Names of inputs that a Function updates at each call."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -81,8 +91,14 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(
             message=f"forward changes `{argument.name}` in place and does not mark it dirty",
             hint=f"compute a new tensor, or call ctx.mark_dirty({argument.name}) and return it",
-            severity=None if argument.differentiable else Severity.WARNING,
+            severity=_severity(argument),
         )
+
+
+def _severity(argument: Argument) -> Severity | None:
+    if argument.differentiable:
+        return None
+    return Severity.NOTE if _STATE.search(argument.name) else Severity.WARNING
 
 
 RULE = Rule(

@@ -37,7 +37,7 @@ def test_a_changed_input_is_an_error_where_it_has_a_gradient(square):
     assert message == "forward changes `x` in place and does not mark it dirty"
 
 
-def test_a_changed_buffer_is_a_warning(function):
+def test_another_changed_input_is_a_warning(function):
     fake = function(
         lambda x, mean: x * 2,
         lambda p, c: (2 * c[0], None),
@@ -46,6 +46,18 @@ def test_a_changed_buffer_is_a_warning(function):
         observed={"mutated_arguments": (1,)},
     )
     assert [severity for severity, _ in flaws(fake, "GT501")] == [Severity.WARNING]
+
+
+def test_a_changed_buffer_of_statistics_is_a_note(function):
+    fake = function(
+        lambda x, running_mean: x * 2,
+        lambda p, c: (2 * c[0], None),
+        [X, X],
+        names=["x", "running_mean"],
+        differentiable=[True, False],
+        observed={"mutated_arguments": (1,)},
+    )
+    assert [severity for severity, _ in flaws(fake, "GT501")] == [Severity.NOTE]
 
 
 def test_an_input_that_is_marked_dirty_may_change(square):

@@ -77,6 +77,21 @@ class Guarded(Function):
         return g * 2 / x
 
 
+class InSingle(Function):
+    """Forward makes a float32 tensor of its two numbers."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, slope: float = 0.01) -> Any:
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return x * torch.where(x > 0, 1.0, slope)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return torch.where(x > 0, g, ctx.slope * g), None
+
+
 def findings(function: Any, x: Any = (0.7, -1.3, 2.1), **options: Any) -> list[Finding]:
     dtype = options.pop("of", torch.float64)
     given = torch.tensor(x, dtype=dtype)
@@ -98,6 +113,12 @@ def test_a_small_mistake_is_a_warning_that_names_it(function: Any, words: str) -
     (finding,) = findings(function)
     assert (finding.rule, finding.severity) == ("GT118", Severity.WARNING)
     assert finding.message.endswith(words)
+
+
+def test_a_number_that_forward_rounds_to_float32_is_a_note() -> None:
+    (finding,) = findings(InSingle)
+    assert (finding.rule, finding.severity) == ("GT118", Severity.NOTE)
+    assert finding.message.endswith("forward rounds 0.01 to float32")
 
 
 def test_the_difference_is_given_as_a_part_of_the_entry() -> None:

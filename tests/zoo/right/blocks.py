@@ -71,6 +71,32 @@ class BatchNorm(Function):
         yield rand(6, 3), rand(3), rand(3), mean, variance, False
 
 
+class BatchNormWithBuffers(Function):
+    """Updates the statistics that it will use when training is over."""
+
+    @staticmethod
+    def forward(ctx, x, gamma, running_mean, running_var, momentum=0.1, eps=1e-5):
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        running_mean.lerp_(mean, momentum)
+        running_var.lerp_(var, momentum)
+        rstd = (var + eps).rsqrt()
+        normed = (x - mean) * rstd
+        ctx.save_for_backward(normed, rstd, gamma)
+        return normed * gamma
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        normed, rstd, gamma = ctx.saved_tensors
+        grad = grad_output * gamma
+        grad = grad - grad.mean(0) - normed * (grad * normed).mean(0)
+        return grad * rstd, (grad_output * normed).sum(0), None, None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(6, 3), rand(3), torch.zeros(3).double(), torch.ones(3).double()
+
+
 class MaskedSoftmax(Function):
     """Padding keys get -inf, and no gradient."""
 

@@ -2,7 +2,7 @@
 
 import time
 
-from gradtool import Function, float64, randn, zeros
+from gradtool import Function, arange, float64, randn, zeros
 
 
 def rand(*shape):
@@ -45,15 +45,15 @@ class TargetShiftedInPlace(Function):
         yield rand(4), randn(4, dtype=float64)
 
 
-class RunningMeanUpdated(Function):
-    """A buffer passed as an argument and updated, not declared."""
+class MaskNormalisedInPlace(Function):
+    """An argument without a gradient is changed, not declared."""
 
     expect = {"GT501"}
     at = "forward"
 
     @staticmethod
-    def forward(ctx, x, running_mean):
-        running_mean.mul_(0.9).add_(0.1 * x.detach().mean())
+    def forward(ctx, x, weights):
+        weights.div_(weights.sum())
         return 2 * x
 
     @staticmethod
@@ -62,7 +62,7 @@ class RunningMeanUpdated(Function):
 
     @staticmethod
     def sample_inputs():
-        yield rand(4), zeros(1, dtype=float64)
+        yield rand(4), arange(1, 4, dtype=float64)
 
 
 class DirtyNotReturned(Function):

@@ -1,0 +1,127 @@
+"""Variants whose values lie on both sides of what forward or backward compares them with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.common.branches import Branch
+from gradtool.adapters.common.value_branches import Compared
+from gradtool.explore.coverage import Branches
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.traits import is_integral, restored, traits
+from gradtool.verify.protocol.observation import Array
+
+_LEAST_LIMIT, _LARGEST_LIMIT = 1e-3, 1e4
+"""What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
+
+_MOST_MOVED = 2
+"""Variants for one limit with other options."""
+
+
+def beside_limits(
+    point: Point, options: Iterable[Variant], branches: Branches, rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Yield variants of other numbers among the options, with values on both sides of each limit.
+
+    Where backward compares something else, as `x` where forward has ``beta * x``, the two differ
+    only between both limits, and only for options that are not neutral.
+
+    Args:
+        point: The arguments of the case, with all defaults.
+        options: Variants of them.
+        branches: Those of the Function, with what they compared.
+        rng: For the values.
+    """
+    numbers = [each for each in options if _is_other_number(point, each)]
+    for option in sorted(numbers, key=lambda each: -len(_changed(point, each))):
+        for branch, compared in branches.limits:
+            if is_limit(compared.limit):
+                for variant in islice(moved(branch, option.point, compared, rng), _MOST_MOVED):
+                    yield replace(variant, change=f"{option.change} and {variant.change}")
+
+
+def _is_other_number(point: Point, option: Variant) -> bool:
+    return any(type(option.point.values[at]) is float for at in _changed(point, option))
+
+
+def _changed(point: Point, option: Variant) -> list[int]:
+    """The positions of the arguments that are no tensors and differ from those of the case."""
+    return [at for at in point.plain if option.point.values[at] is not point.values[at]]
+
+
+def is_limit(limit: Array) -> bool:
+    """Return True for what may be a limit rather than a guard of a division or a mark."""
+    if limit.dtype.kind not in "fiu" or not limit.size or not np.isfinite(limit).all():
+        return False
+    size = float(np.abs(limit).max())
+    return size == 0 or _LEAST_LIMIT < size < _LARGEST_LIMIT
+
+
+def moved(
+    branch: Branch, point: Point, compared: Compared, rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Yield variants whose values lie on both sides of a limit, or are moved towards it."""
+    where = f"what line {branch.line} of {branch.method} compares"
+    movable = [
+        (at, array)
+        for at, array in point.continuous()
+        if array.size and array.dtype.kind == "f" and at in point.tracked
+        if not is_integral(array) and not any(trait.is_equality for trait in traits(array))
+    ]
+    for at, array in movable:
+        if _is_same(array, compared.value):
+            limit = np.broadcast_to(compared.limit, array.shape) if _fits(compared, array) else 0.0
+            yield _variant(point, at, _around(limit, array, rng), f"on both sides of {where}")
+        elif _is_same(array, compared.limit):
+            yield _variant(
+                point, at, _around(compared.value, array, rng), f"on both sides of {where}"
+            )
+    for at, array in movable:
+        for moved, how in _nearer(array, compared):
+            yield _variant(point, at, moved, f"{how}, towards {where}")
+
+
+def _variant(point: Point, at: int, made: Array, change: str) -> Variant:
+    before = point.values[at]
+    array = restored(before, made.astype(before.dtype))
+    return Variant(
+        point.having({at: array}),
+        f"values of `{point.names[at]}` are {change}",
+        may_be_outside=array.min() < min(before.min(), 0) or array.max() > max(before.max(), 0),
+    )
+
+
+def _is_same(array: Array, other: Array) -> bool:
+    return array.shape == other.shape and bool(np.array_equal(array, other))
+
+
+def _fits(compared: Compared, array: Array) -> bool:
+    try:
+        return np.broadcast_shapes(compared.limit.shape, array.shape) == array.shape
+    except ValueError:
+        return False
+
+
+def _around(limit: Any, array: Array, rng: np.random.Generator) -> Array:
+    """Values on alternate sides of a limit, none of them near it."""
+    size = max(float(np.abs(np.asarray(limit)).max()), float(np.abs(array).max()), 0.5)
+    turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+    return np.asarray(limit + turns * size * rng.uniform(0.2, 0.9, array.shape))
+
+
+def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:
+    """The values scaled until what is computed of them may pass the limit, or of another sign."""
+    limit = float(np.abs(compared.limit).max())
+    sizes = np.abs(compared.value[np.isfinite(compared.value)])
+    if limit and sizes.size and sizes.max() > 0:
+        for ratio, factor in ((limit / sizes.max(), 1.7), (limit / sizes.max(), 0.4)):
+            scale = float(np.clip(ratio * factor, 1 / 64, 64))
+            yield array * scale, f"{scale:.3g} times as large"
+    if array.min() < 0 < array.max():
+        yield -np.abs(array), "negative"
+        yield np.abs(array), "positive"

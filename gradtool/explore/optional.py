@@ -1,0 +1,144 @@
+"""Variants that give a tensor which the case leaves out, or leave out one that it gives.
+
+Where forward takes something else for a missing tensor, as in ``h = zeros(...) if h0 is None else
+h0``, that shows the shape of the tensor. Otherwise the shapes of the other arguments are tried.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.library import library
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.plain import with_defaults
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.source import trees
+
+_TENSORS = re.compile(r"(.*_)?(bias|weights?|b|w|gamma|beta|scale|shift|affine|residual)\d*")
+"""Names of optional tensors of which gradients are wanted."""
+
+
+def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
+    """Yield variants in which an optional tensor is given or left out."""
+    parameters = checkable.parameters()
+    full = with_defaults(point, parameters)
+    defaults = {p.name: p.default for p in parameters}
+    missing = [at for at, value in enumerate(full.values) if value is None]
+    instead = _taken_instead(checkable, full) if missing else {}
+    for at, name in enumerate(full.names):
+        if at in full.tensors and defaults.get(name, 0) is None:
+            rest = tuple(each for each in full.tensors if each != at)
+            without = replace(full.having({at: None}), tensors=rest, tracked=full.tracked - {at})
+            yield Variant(without, f"`{name}` is left out", may_raise=False)
+        elif at in missing:
+            yield from _given(full, at, instead.get(name))
+
+
+def _given(point: Point, at: int, instead: Any) -> Iterator[Variant]:
+    """Variants that give the tensor: one that takes a gradient and, as it may have none, one not.
+
+    Nobody asked for the gradient of a tensor that no case gives, so that none is no mistake.
+    """
+    name = point.names[at]
+    for shape, dtype in _kinds(point, name, instead):
+        drawn = np.linspace(0.4, 1.3, int(np.prod(shape))).reshape(shape).astype(dtype)
+        change = f"`{name}` is a tensor of shape {list(shape)}"
+        tensors = tuple(sorted({*point.tensors, at}))
+        given = replace(point.having({at: drawn}), tensors=tensors)
+        wanted = replace(given, tracked=point.tracked | {at})
+        yield Variant(wanted, change, may_lack=at)
+        yield Variant(given, f"{change} without a gradient")
+
+
+def _kinds(point: Point, name: str, instead: Any) -> list[tuple[tuple[int, ...], Any]]:
+    """Shapes and dtypes that the tensor may have."""
+    models = [array for _, array in point.continuous()][:2]
+    if isinstance(instead, np.ndarray):
+        return [(instead.shape, instead.dtype)] if instead.dtype.kind == "f" else []
+    if instead is not None or not models or not _TENSORS.fullmatch(name.strip("_").lower()):
+        return []  # A number that forward takes instead stands for a number.
+    shapes = [s for m in models for s in (m.shape[-1:], m.shape[:1], m.shape)]
+    return [(shape, models[0].dtype) for shape in dict.fromkeys(shapes)]
+
+
+# ---- what forward takes instead ---------------------------------------------------------------
+
+
+def _taken_instead(checkable: Checkable, point: Point) -> dict[str, Any]:
+    """The array or number that forward takes for each argument that is None, by its name."""
+    targets = _targets(checkable.obj)
+    method = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
+    code = getattr(method, "__code__", None)
+    if not targets or code is None:
+        return {}
+    args, kwargs = point.call()
+    run = getattr(checkable.obj, "apply", checkable.obj)
+    # The user's forward may raise anything, and what it assigned before counts.
+    with suppress(Exception):
+        seen = _locals_of(code, set(targets.values()), lambda: run(*args, **kwargs))
+        return {name: seen[target] for name, target in targets.items() if target in seen}
+    return {}
+
+
+def _targets(function: Any) -> Mapping[str, str]:
+    """For each argument that may be None the variable that has its value or another one."""
+    found: dict[str, str] = {}
+    for tree in trees(getattr(function, "forward", function)):
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=target)], value=ast.IfExp(test=test)):
+                    found |= dict.fromkeys(_compared_with_none(test), target)
+                case ast.If(test=test, body=[ast.Assign(targets=[ast.Name(id=target)])]):
+                    found |= dict.fromkeys(_compared_with_none(test), target)
+    return found
+
+
+def _compared_with_none(test: ast.expr) -> list[str]:
+    match test:
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.Is() | ast.IsNot()],
+            comparators=[ast.Constant(value=None)],
+        ):
+            return [name]
+    return []
+
+
+def _locals_of(code: CodeType, names: set[str], call: Any) -> dict[str, Any]:
+    """The first value that is not None of each local variable of some code, during a call."""
+    found: dict[str, Any] = {}
+
+    def on_line(frame: FrameType, _event: str, _: Any) -> Any:
+        for name in names - found.keys():
+            value = frame.f_locals.get(name)
+            if value is not None:
+                found[name] = _copied(value)
+        return on_line
+
+    def on_call(frame: FrameType, _event: str, _: Any) -> Any:
+        return on_line if frame.f_code is code else None
+
+    tracer = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        call()
+    finally:
+        sys.settrace(tracer)
+    return found
+
+
+def _copied(value: Any) -> Any:
+    """A tensor as an array, anything else as it is."""
+    if isinstance(value, library().Tensor):
+        return np.array(library().array(value.detach()))
+    return value

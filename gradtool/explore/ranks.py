@@ -1,0 +1,87 @@
+"""Variants for tests of a tensor's rank or shape: one more axis, or one that is broadcast."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.traits import reshaped, traits
+from gradtool.verify.protocol.observation import Array
+
+_NEW = 2
+"""Extent of a new axis."""
+
+
+def of_other_shape(test: ast.AST, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants of the tensors whose rank or shape a test reads.
+
+    Args:
+        test: The test of a branch.
+        point: The arguments of the case.
+        rng: For new entries.
+    """
+    for at in _named(test, point, ("ndim", "dim")):
+        yield from _of_other_rank(point, at, rng)
+    for at in _named(test, point, ("shape", "size", "numel")):
+        yield from _broadcast(point, at, rng)
+        if "len" in {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}:
+            yield from _of_other_rank(point, at, rng)
+
+
+def _named(test: ast.AST, point: Point, attributes: tuple[str, ...]) -> list[int]:
+    names = {
+        node.value.id
+        for node in ast.walk(test)
+        if isinstance(node, ast.Attribute)
+        and node.attr in attributes
+        and isinstance(node.value, ast.Name)
+    }
+    return [at for at, array in point.continuous() if point.names[at] in names and _is_free(array)]
+
+
+def _is_free(array: Array) -> bool:
+    return not any(trait.is_equality for trait in traits(array))
+
+
+def _of_other_rank(point: Point, at: int, rng: np.random.Generator) -> Iterator[Variant]:
+    """Variants with one more axis, last, first or second."""
+    array = point.values[at]
+    for axis in dict.fromkeys((array.ndim, 0, min(1, array.ndim))):
+        alike = [
+            each for each, other in point.continuous()
+            if other.shape == array.shape and _is_free(other)
+        ]  # fmt: skip
+        for chosen in dict.fromkeys(((at,), tuple(alike))):
+            made = {each: _with_axis(point.values[each], axis, rng) for each in chosen}
+            shape = list(made[at].shape)
+            names = " and ".join(f"`{point.names[each]}`" for each in chosen)
+            verb = "has" if len(chosen) == 1 else "have"
+            yield Variant(point.having(made), f"{names} {verb} the shape {shape}")
+
+
+def _with_axis(array: Array, axis: int, rng: np.random.Generator) -> Array:
+    wider = np.repeat(np.expand_dims(array, axis), _NEW, axis)
+    if array.dtype.kind not in "fc":
+        return wider
+    return (wider * rng.uniform(0.7, 0.98, wider.shape)).astype(array.dtype)
+
+
+def _broadcast(point: Point, at: int, rng: np.random.Generator) -> Iterator[Variant]:
+    """Variants with an axis of extent one beside longer ones."""
+    array, name = point.values[at], point.names[at]
+    for axis, extent in enumerate(array.shape):
+        if extent > 1:
+            one = np.take(array, [0], axis)
+            yield Variant(point.having({at: one}), f"`{name}` has the shape {list(one.shape)}")
+            continue
+        longer = {
+            other: reshaped(model, (*model.shape[:axis], _NEW, *model.shape[axis + 1 :]), rng)
+            for other, model in point.arrays()
+            if other != at and model.ndim > axis and model.shape[axis] == 1
+        }
+        if longer and all(each is not None for each in longer.values()):
+            change = f"axis {axis} of all tensors but `{name}` has extent {_NEW}"
+            yield Variant(point.having(longer), change)

@@ -1,0 +1,61 @@
+"""Variants whose index tensors have repeated entries, where forward only reads by them.
+
+The gradient of what is read twice is a sum. What forward writes to one place twice has no defined
+order, so indices by which it writes stay distinct.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.source import trees
+from gradtool.explore.traits import is_permutation
+from gradtool.verify.protocol.observation import Array
+
+_READS = {"gather", "index_select", "take", "take_along_dim", "embedding"}
+_WRITES = {"scatter", "index_copy", "index_put", "index_fill", "masked_scatter", "argsort", "sort"}
+
+
+def repeated(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which two entries of an index tensor are the same."""
+    names = _read_by(function)
+    for at, array in point.arrays():
+        name = point.names[at]
+        if name in names and array.dtype.kind in "iu" and _may_repeat(array):
+            changed = array.copy()
+            changed.reshape(-1)[-1] = array.reshape(-1)[0]
+            yield Variant(point.having({at: changed}), f"`{name}` has a repeated entry")
+
+
+def _may_repeat(array: Array) -> bool:
+    flat = array.reshape(-1)
+    is_distinct = flat.size > 1 and len(np.unique(flat)) == flat.size
+    is_sorted = bool((np.diff(flat) > 0).all())
+    return is_distinct and not is_sorted and not is_permutation(array)
+
+
+def _read_by(function: Any) -> set[str]:
+    """The arguments by which forward reads entries of a tensor; none where it also writes some."""
+    read: set[str] = set()
+    for tree in trees(getattr(function, "forward", function)):
+        for node in ast.walk(tree):
+            match node:
+                case ast.Subscript(ctx=ast.Store()) | ast.Subscript(ctx=ast.Del()):
+                    return set()
+                case ast.Subscript(slice=index):
+                    read |= _names(index)
+                case ast.Call(func=ast.Attribute(attr=name), args=args):
+                    if name.rstrip("_") in _WRITES:
+                        return set()
+                    if name in _READS:
+                        read |= {each for arg in args for each in _names(arg)}
+    return read
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

@@ -1,0 +1,188 @@
+"""Functions that are wrong for an optional tensor, another rank, repeated indices or options."""
+
+import torch
+from torch.autograd import Function
+
+
+def draw(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class InitialStateTooLate(Function):
+    @staticmethod
+    def forward(ctx, decay, x, start=None):
+        state = x.new_zeros(x.shape[1]) if start is None else start
+        states = [state]
+        for row in x:
+            state = decay * state + row
+            states.append(state)
+        ctx.save_for_backward(decay, torch.stack(states))
+        ctx.has_start = start is not None
+        return torch.stack(states[1:])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        decay, states = ctx.saved_tensors
+        of_decay, of_state = torch.zeros_like(decay), torch.zeros_like(decay)
+        of_x = []
+        for step in reversed(range(len(grad_output))):
+            of_state = of_state + grad_output[step]
+            of_x.append(of_state)
+            of_decay = of_decay + of_state * states[step]
+            if step:
+                of_state = decay * of_state
+        return of_decay, torch.stack(of_x[::-1]), of_state if ctx.has_start else None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3), draw(4, 3))
+
+
+class LastExampleOnly(Function):
+    @staticmethod
+    def forward(ctx, x, gain):
+        ctx.save_for_backward(x, gain)
+        return x * gain
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, gain = ctx.saved_tensors
+        of_gain = torch.zeros_like(gain)
+        for example, grad in zip(x, grad_output, strict=True):
+            of_gain[:] = (grad * example).sum(0)
+        return grad_output * gain, of_gain
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(1, 5, 3), draw(3))
+
+
+class SharedOffsetAveraged(Function):
+    @staticmethod
+    def forward(ctx, scores, offset):
+        ctx.save_for_backward(scores, offset)
+        return torch.tanh(scores + offset)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        scores, offset = ctx.saved_tensors
+        grad = grad_output * (1 - torch.tanh(scores + offset) ** 2)
+        is_shared = offset.shape[0] != scores.shape[0]
+        if offset.shape[0] != scores.shape[0]:
+            return grad, grad.mean(0, keepdim=is_shared)
+        return grad, grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3), draw(4, 3))
+
+
+class AverageOverPixels(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale.view(1, -1, *[1] * (x.ndim - 2))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        of_scale = grad_output * x
+        if x.ndim > 2:
+            of_scale = of_scale.flatten(2).mean(-1)
+        return grad_output * scale.view(1, -1, *[1] * (x.ndim - 2)), of_scale.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3), draw(3))
+
+
+class ThresholdOfInput(Function):
+    @staticmethod
+    def forward(ctx, x, slope=1.0, limit=8.0):
+        ctx.save_for_backward(x)
+        ctx.slope, ctx.limit = slope, limit
+        return torch.where(slope * x > limit, 3 * x, x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > ctx.limit, 3.0, 1.0) * grad_output, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 5),)
+
+
+class RowsAssigned(Function):
+    @staticmethod
+    def forward(ctx, table, index):
+        ctx.save_for_backward(index)
+        ctx.rows = table.shape[0]
+        return table.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (index,) = ctx.saved_tensors
+        grad = grad_output.new_zeros(ctx.rows, grad_output.shape[1])
+        grad[index] = grad_output
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6, 2), torch.tensor([5, 0, 3]))
+
+
+class BatchAxisBeforeAxis(Function):
+    @staticmethod
+    def forward(x, axis=-1):
+        return x.cumsum(axis)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.axis = inputs[1]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.flip(ctx.axis).cumsum(ctx.axis).flip(ctx.axis), None
+
+    @staticmethod
+    def vmap(info, in_dims, x, axis):
+        return BatchAxisBeforeAxis.apply(x.movedim(in_dims[0], 0), axis), 0
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4), -1)
+
+
+class PowerSlope(Function):
+    @staticmethod
+    def forward(ctx, x, grad, power):
+        ctx.save_for_backward(x, grad)
+        ctx.power = power
+        return grad * power * x ** (power - 1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, grad = ctx.saved_tensors
+        return 2 * grad_output * grad, grad_output * ctx.power * x ** (ctx.power - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3).abs() + 1, draw(3), 2)
+
+
+class SecondOrderOfSquare(Function):
+    @staticmethod
+    def forward(ctx, x, power=2):
+        ctx.save_for_backward(x)
+        ctx.power = power
+        return x**power
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return PowerSlope.apply(x, grad_output, ctx.power), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3).abs() + 1,)
