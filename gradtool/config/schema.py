@@ -25,7 +25,7 @@ class CaseConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rtol: Tolerance | None = None
     """Relative tolerance of this case."""
     reason: str | None = None
-    """Why it needs its tolerance; unset: the reason of the Function."""
+    """Reason for the tolerance; by default that of the Function."""
     expires: date | None = None
     """The last day of its tolerance, such as `2027-01-31`; after it, GT512 fails."""
 
@@ -50,25 +50,25 @@ class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """Configuration of one Function."""
 
     cases: tuple[CaseConfig, ...] = ()
-    """Its cases. Without any, `sample_inputs` or inference provide them."""
+    """Its cases. Without this key, they come from `sample_inputs` or inference."""
     module: ModuleConfig | None = None
-    """Construction of an `nn.Module`; unset: with the defaults of its constructor."""
+    """How to construct an `nn.Module`; by default with the defaults of its constructor."""
     atol: Tolerance | None = None
     """Absolute tolerance of each of its cases."""
     rtol: Tolerance | None = None
     """Relative tolerance of each of its cases."""
     reason: str | None = None
-    """Why it needs the tolerance, or a surrogate gradient, as reports show it."""
+    """Reason for the tolerance or the surrogate gradient, shown in reports."""
     expires: date | None = None
     """The last day of the tolerance, such as `2027-01-31`; after it, GT512 fails."""
     surrogate: tuple[str, ...] = ()
-    """Arguments of `forward` whose gradient differs from the derivative on purpose. It is then not
-    compared with it; needs a `reason`."""
+    """Arguments of `forward` whose gradient differs from the derivative on purpose. The two are
+    not compared; needs a `reason`."""
     surrogate_of: str | None = None
     """A function of the module, with arguments of the same names, whose derivative these gradients
     are."""
     ignore: dict[str, str] = {}
-    """Rules to leave out: each by its code, or the start of one, with a reason."""
+    """Rules to skip, each by its code or the start of one, with a reason."""
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -79,16 +79,16 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     device: str | None = None
     """Device to run on: `cpu` or `cuda`."""
     engine: Literal["bundled", "torch", "both"] | None = None
-    """Result of `import torch`: the engine of gradtool, or the PyTorch that is installed."""
+    """Engine behind `import torch`: gradtool's own, the installed PyTorch, or both in turn."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Seconds that one Function may take."""
     memory_limit: str | None = None
-    """Memory that one Function may use beyond its process: `512MiB`, or `none`. CPU only."""
+    """Additional memory that one Function may use: `512MiB`, or `none`. CPU only."""
     exclude: tuple[str, ...] = ()
-    """Paths to skip when a folder is walked; `*` and `?` are wildcards. One without a slash is a
+    """Paths to skip when searching folders; `*` and `?` are wildcards. One without a slash is a
     name at any depth, one with a slash is relative to the file."""
     atol: Tolerance | None = None
-    """Absolute tolerance, in place of one fitted to the dtype and to the error of the numeric
+    """Absolute tolerance; by default it follows the dtype and the error of the numeric
     derivative."""
     rtol: Tolerance | None = None
     """Relative tolerance, likewise."""
@@ -96,7 +96,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Also differentiate the recorded forward step by step, beside the evaluations; `false`: rely
     on evaluations alone."""
     explore: Literal["off", "quick", "deep"] | None = None
-    """Effort to find arguments beside the given cases at which a Function is wrong."""
+    """Effort to find other arguments at which a Function is wrong."""
     dtype: Literal["float32", "float64"] | None = None
     """Dtype of floating tensors without one."""
     strict: bool | None = None
@@ -104,7 +104,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     select: tuple[str, ...] = ()
     """Only these rules, by code or the start of one."""
     ignore: tuple[str, ...] = ()
-    """Leave these rules out. For one Function, give a reason under `functions` instead."""
+    """Skip these rules. For one Function, give a reason under `functions` instead."""
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):

@@ -101,15 +101,15 @@ class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     shape: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] | None = None
     """Extents, each 0 or more; `[]` is a 0-d tensor. Entries are drawn at random."""
     values: Any = None
-    """Every entry, as nested lists, in place of `shape`."""
+    """All entries, as nested lists, instead of `shape`."""
     dtype: DType | None = None
     """`float64`, unless this or `check.dtype` says otherwise."""
     low: float | None = None
-    """Entries are uniform from here; without `low` and `high` they are standard normal."""
+    """Lower bound of uniform entries; without `low` and `high`, entries are standard normal."""
     high: float | None = None
-    """Entries are uniform to below here; equal to `low`: a constant."""
+    """Upper bound of uniform entries, excluded; if equal to `low`, all entries have that value."""
     requires_grad: bool | None = None
-    """Check a gradient with respect to it; unset: if the dtype can have one."""
+    """Check the gradient with respect to it; by default if the dtype can have one."""
 
 
 def is_tensor(value: object) -> bool:

@@ -123,8 +123,7 @@ Explore = Annotated[
         "--explore",
         metavar="|".join(EXPLORE),
         autocompletion=completion.of(EXPLORE),
-        help="Effort to find arguments beside the given cases at which a Function is wrong; "
-        "quick by default.",
+        help="Effort to find other arguments at which a Function is wrong; quick by default.",
     ),
 ]
 Timeout = Annotated[

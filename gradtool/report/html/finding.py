@@ -5,6 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
+from gradtool.package import rule_address
 from gradtool.report.findings import evidence_lines, place
 from gradtool.report.html.elements import Child, element, folded, with_code
 from gradtool.report.html.heatmap import heatmaps, key
@@ -152,4 +153,6 @@ def _labelled(label: str, command: str) -> ET.Element:
 def _about(finding: Finding, rule: RuleInfo | None) -> ET.Element | None:
     if rule is None:
         return None
-    return folded(f"About {finding.rule}: {rule.summary}", element("pre", rule.page))
+    link = element("a", f"{rule.code} in the docs", href=rule_address(rule.code))
+    page = element("pre", rule.page)
+    return folded(f"About {finding.rule}: {rule.summary}", page, element("p", link))

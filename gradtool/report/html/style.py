@@ -38,6 +38,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; ma
 dt { color: var(--dim); }
 dd { margin: 0; white-space: pre-wrap; }
 .facts { font-size: .9rem; }
+a { color: var(--accent); }
 summary { cursor: pointer; }
 details > summary { color: var(--accent); }
 figure { margin: 0; max-width: 100%; }
