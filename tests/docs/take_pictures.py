@@ -1,6 +1,7 @@
-"""Takes the pictures of terminals in docs/pictures: ``python tests/docs/take_pictures.py``.
+"""Takes the pictures in docs/pictures: ``python tests/docs/take_pictures.py``.
 
-Each shows a command run on a module, in a terminal of its own width and colours.
+Each shows a command run on a module: in a terminal of its own width and colours, or as the HTML
+page that it writes, for which Chromium is needed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Cube(Function):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
-        return {gradient}
+        return grad_output * x * x
 
     @staticmethod
     def sample_inputs():
@@ -97,11 +98,26 @@ class Picture:
         return FOLDER / f"{self.name}.svg"
 
 
-PICTURES = (
-    Picture("finding", "gradtool check my_ops.py", CUBE.format(gradient="grad_output * x * x")),
-    Picture("pass", "gradtool check my_ops.py", CUBE.format(gradient="grad_output * 3 * x * x")),
+@dataclass(frozen=True)
+class Screenshot:
+    """The HTML page that a command writes, in a window."""
+
+    name: str
+    command: str
+    height: int
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / f"{self.name}.png"
+
+
+PICTURES = (Picture("finding", "gradtool check my_ops.py", CUBE),)
+SCREENSHOTS = (
+    Screenshot("report", "gradtool check my_ops.py --report html=page.html", 900),
+    Screenshot("profile", "gradtool profile my_ops.py --report html=page.html", 460),
 )
 WIDTH = 94
+WINDOW = 1140
 
 
 def main() -> None:
@@ -109,23 +125,40 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for picture in PICTURES:
         picture.path.write_text(drawn(picture, printed(picture)), encoding="utf-8")
+    for screenshot in SCREENSHOTS:
+        take(screenshot)
 
 
 def printed(picture: Picture) -> str:
     """The output of the command, in colour."""
     with TemporaryDirectory() as folder:
-        Path(folder, "my_ops.py").write_text(picture.module, encoding="utf-8")
-        words = picture.command.replace("gradtool", "-m gradtool", 1).split()
-        hidden = {"NO_COLOR", "FORCE_COLOR", "PYTEST_CURRENT_TEST", "GITHUB_ACTIONS"}
-        ended = subprocess.run(
-            [sys.executable, *words, "--color", "always"],
-            cwd=folder,
-            env={k: v for k, v in os.environ.items() if k not in hidden}
-            | {"COLUMNS": str(WIDTH), "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return _run(f"{picture.command} --color always", picture.module, Path(folder))
+
+
+def take(screenshot: Screenshot) -> None:
+    """Write the picture of a page in a browser."""
+    with TemporaryDirectory() as folder:
+        _run(screenshot.command, CUBE, Path(folder))
+        options = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars")
+        size = f"--window-size={WINDOW},{screenshot.height}"
+        page = Path(folder, "page.html").as_uri()
+        command = ["chromium", *options, size, f"--screenshot={screenshot.path}", page]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+def _run(command: str, module: str, folder: Path) -> str:
+    """Run a command where `my_ops.py` is `module`, and return the output."""
+    (folder / "my_ops.py").write_text(module, encoding="utf-8")
+    hidden = {"NO_COLOR", "FORCE_COLOR", "PYTEST_CURRENT_TEST", "GITHUB_ACTIONS"}
+    environment = {k: v for k, v in os.environ.items() if k not in hidden}
+    ended = subprocess.run(
+        [sys.executable, "-m", *command.split()],
+        cwd=folder,
+        env=environment | {"COLUMNS": str(WIDTH), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ended.returncode in (0, 1), ended.stderr
     return ended.stdout
 
