@@ -93,7 +93,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rtol: Tolerance | None = None
     """Relative tolerance, likewise."""
     witness: bool | None = None
-    """Also differentiate the recorded forward step by step, beside the evaluations; `false`: rely
+    """Also differentiate the recorded forward step by step; `false`: rely
     on evaluations alone."""
     explore: Literal["off", "quick", "deep"] | None = None
     """Effort to find other arguments at which a Function is wrong."""

@@ -205,7 +205,7 @@ def answered_by_torch() -> Iterator[None]:
 
 def by_rule(wrong: list[Line]) -> str:
     """How many of each rule's Functions are found by whom."""
-    rows = ["## By rule", "", row("rule", "what is wrong", "Functions", "gradtool", *THEIRS)]
+    rows = ["## By rule", "", row("rule", "name", "Functions", "gradtool", *THEIRS)]
     rows.append(row(*["---"] * 2, *["---:"] * 4))
     ordered = sorted(wrong, key=rules_of)
     for rules, group in groupby(ordered, key=rules_of):

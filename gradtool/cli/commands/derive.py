@@ -1,4 +1,4 @@
-"""``gradtool derive``: a right backward for a Function, written and checked."""
+"""``gradtool derive``: write a correct backward for a Function, and check it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def derive(
     seed: cli.Seed = None,
     dtype: cli.Dtype = None,
 ) -> Callable[[], ExitCode]:
-    """Write a right backward for Functions."""
+    """Write a correct backward for Functions."""
     from gradtool.cli.options.choices import choose
     from gradtool.config.options import (
         CheckOptions,

@@ -113,8 +113,7 @@ Witness = Annotated[
     bool | None,
     how_option(
         "--witness/--no-witness",
-        help="Also differentiate the recorded forward step by step, beside the evaluations; on "
-        "by default.",
+        help="Also differentiate the recorded forward step by step; on by default.",
     ),
 ]
 Explore = Annotated[
