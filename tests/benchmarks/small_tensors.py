@@ -11,7 +11,7 @@ import gradtool.engine as engine
 from tests.benchmarks.pairs import Pair, timed
 from tests.benchmarks.table import Table, milliseconds, times
 
-ABOUT = """Tensors of 8 by 8 elements, float64: what is timed is the engine, not NumPy."""
+ABOUT = """Tensors of 8 by 8 elements, float64, so that the engine is timed and not NumPy."""
 COLUMNS = ("Computation", "gradtool", "PyTorch", "gradtool / PyTorch")
 ROUNDS = 15
 

@@ -79,16 +79,16 @@ def _overview() -> str:
 
 def _table(rules: list[Rule]) -> str:
     rows = [
-        f"| [{rule.code}](rules/{rule.code.lower()}.md) | {rule.name} | {_summary(rule)} "
-        f"| {rule.severity.value} |"
+        f"| [{rule.code}](rules/{rule.code.lower()}.md) | {rule.name} | {_summary(rule)} |"
         for rule in rules
     ]
-    head = ["| code | name | reported when | severity |", "|---|---|---|---|"]
+    head = ["| code | name | reported when |", "|---|---|---|"]
     return "\n".join([*head, *rows, ""])
 
 
 def _summary(rule: Rule) -> str:
-    return rule.summary.replace("``", "`").rstrip(".")
+    mark = "" if rule.severity is Severity.ERROR else f" ({rule.severity.value})"
+    return rule.summary.replace("``", "`").rstrip(".") + mark
 
 
 def _page(rule: Rule) -> str:
