@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
@@ -27,10 +27,10 @@ _CONFIRMED_BY = ("GT004", "GT101", "GT102", "GT103", "GT104", "GT106", "GT111", 
 """Rules about the first derivative, which a variant can break that its case does not."""
 
 _FURTHER = ("GT109", "GT201", "GT301", "GT302", "GT401", "GT403")
-"""Rules about other derivatives and batches, checked at other options where all else is right."""
+"""Rules about other derivatives and batches, checked at two variants where all else is right.
 
-_MOST_FURTHER = {"quick": 2, "deep": 20}
-"""Variants at which these are checked."""
+These are the last one of options, which changes all at once, and the last one of special values.
+"""
 
 _MOST_CONFIRMED = {"quick": 3, "deep": 20}
 """Variants that are checked in full."""
@@ -57,7 +57,7 @@ def explore(
     spent = sum(branches.run(point, case.seed) for case, point in zip(cases, points, strict=True))
     left, confirmations = BUDGETS[settings.explore] - spent, _MOST_CONFIRMED[settings.explore]
     found: dict[tuple[str, str], Discovered] = {}
-    right: list[tuple[ResolvedCase, Variant]] = []
+    right: dict[bool, tuple[ResolvedCase, Variant]] = {}
     for case, point, variant in _interleaved(checkable, cases, points, branches):
         if left <= 0 or confirmations <= 0 or (found and settings.explore == "quick"):
             break
@@ -72,27 +72,25 @@ def explore(
             outcomes = confirmed(checkable, case, variant, _first_order(settings))
             if outcomes:
                 variant, outcomes = _shrunk(checkable, case, variant, outcomes, settings)
-        elif variant.is_plain and trial.answer is Answer.RIGHT:
-            right.append((case, variant))
-            outcomes += filter(None, [stale(checkable, point, variant)])
+        elif trial.answer is Answer.RIGHT and (variant.is_plain or variant.is_less_special):
+            right[variant.is_plain] = case, variant
+            if variant.is_plain:
+                outcomes += filter(None, [stale(checkable, point, variant)])
         for outcome in outcomes:
             if outcome.rule.code in _asked(settings):
                 key = (outcome.rule.code, _argument(outcome))
                 found.setdefault(key, Discovered(case, variant, outcome))
     if not found:
-        return list(_further(checkable, right, settings)), branches.result
+        return list(_further(checkable, right.values(), settings)), branches.result
     return list(found.values()), branches.result
 
 
 def _further(
-    checkable: Checkable, right: Sequence[tuple[ResolvedCase, Variant]], settings: Settings
+    checkable: Checkable, right: Iterable[tuple[ResolvedCase, Variant]], settings: Settings
 ) -> Iterator[Discovered]:
-    """Yield what is wrong with other derivatives at options whose first derivative is right.
-
-    The last variants are those of most options.
-    """
+    """Yield what is wrong with other derivatives where the first derivative is right."""
     asked = [code for code in _FURTHER if code in settings.codes]
-    for case, variant in islice(reversed(right), _MOST_FURTHER[settings.explore]):
+    for case, variant in right:
         for outcome in confirmed(checkable, case, variant, asked) if asked else ():
             yield Discovered(case, variant, outcome)
             return

@@ -21,7 +21,7 @@ from gradtool.explore.repeated import repeated
 from gradtool.explore.source import blocks, iterations, needs_symmetry, solves, thresholds, words
 from gradtool.explore.ties import ties
 from gradtool.explore.trial import exact_gradients
-from gradtool.explore.values import asymmetric, near, single, values, zeros
+from gradtool.explore.values import asymmetric, less_special, near, single, values, zeros
 
 
 def variants(
@@ -44,6 +44,7 @@ def variants(
         lambda: extents(point, blocks(function), draws("extents"), keeps_order=solves(function)),
         lambda: plain(point, words(function), parameters, kept),
         lambda: values(point, draws("values"), is_scaled=iteration is None),
+        lambda: less_special(point),
         lambda: ties(point, draws("ties")),
         lambda: optional(checkable, point),
         lambda: _asymmetric(checkable, case, point),

@@ -84,7 +84,7 @@ def _plain(test: ast.AST, point: Point) -> Iterator[Variant]:
     """Variants of the arguments that a test of Python names, on both sides of its constants."""
     for at in point.plain:
         name, before = point.names[at], point.values[at]
-        if is_kept(name) or not _names(test, name):
+        if is_kept(name, before) or not _names(test, name):
             continue
         for value in dict.fromkeys(_other_values(test, before)):
             change = f"`{name}` is {value!r}, not {before!r}"

@@ -10,11 +10,16 @@ from typing import Any
 
 from gradtool.explore.point import Point, Variant
 
+_GUARDS = re.compile(r"(.*_)?(eps|epsilon|tol|rtol|atol)")
+"""Names of numbers that guard a computation as long as they are small."""
+
+_LARGEST_GUARD = 0.01
+
 _KEPT = re.compile(
-    r"(.*_)?(eps|epsilon|tol|rtol|atol|seed|dtype|device|generator|ignore_index|padding_idx|"
+    r"(.*_)?(seed|dtype|device|generator|ignore_index|padding_idx|"
     r"training|inplace|hard|straight_through|ste)"
 )
-"""Names of numbers that only guard a computation, or that change what a gradient is meant to be."""
+"""Names of what gives no other number, or changes what a gradient is meant to be."""
 
 _SMALL = 1e-3
 """A number below this guards a division; twice as much of it shows nothing."""
@@ -38,7 +43,7 @@ def plain(
     options = [
         (at, list(_others(full.values[at], words.get(full.names[at], ()))))
         for at in full.plain
-        if full.names[at] not in kept and not is_kept(full.names[at])
+        if full.names[at] not in kept and not is_kept(full.names[at], full.values[at])
     ]
     for turn in range(max((len(values) for _, values in options), default=0)):
         for at, values in options:
@@ -55,9 +60,12 @@ def plain(
         yield Variant(full.having(first), change, is_plain=True)
 
 
-def is_kept(name: str) -> bool:
+def is_kept(name: str, value: Any) -> bool:
     """Return True for an argument that is left as it is."""
-    return bool(_KEPT.fullmatch(name.strip("_").lower()))
+    bare = name.strip("_").lower()
+    if _GUARDS.fullmatch(bare):
+        return not isinstance(value, float) or abs(value) < _LARGEST_GUARD
+    return bool(_KEPT.fullmatch(bare))
 
 
 def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:

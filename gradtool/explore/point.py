@@ -117,6 +117,8 @@ class Variant:
     """`change` is about extents."""
     is_plain: bool = False
     """Only arguments that are no tensors differ."""
+    is_less_special: bool = False
+    """An argument leaves a value such as 0 or 1, at which other derivatives may be right too."""
     may_raise: bool = True
     """It may lack what backward can rely on, such as a length of at least two."""
     may_lack: int | None = None

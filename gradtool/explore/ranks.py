@@ -25,10 +25,40 @@ def of_other_shape(test: ast.AST, point: Point, rng: np.random.Generator) -> Ite
     """
     for at in _named(test, point, ("ndim", "dim")):
         yield from _of_other_rank(point, at, rng)
-    for at in _named(test, point, ("shape", "size", "numel")):
+    of_shape = _named(test, point, ("shape", "size", "numel"))
+    for at in of_shape:
         yield from _broadcast(point, at, rng)
         if "len" in {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}:
             yield from _of_other_rank(point, at, rng)
+    if not of_shape and _is_about_one(test):
+        for at in sorted(point.tracked):
+            yield from _along_one_axis(point, at, rng)
+
+
+def _is_about_one(test: ast.AST) -> bool:
+    """Return True for a comparison with 1, as of an extent that is broadcast."""
+    return any(
+        isinstance(node, ast.Compare)
+        and any(isinstance(each, ast.Constant) and each.value == 1 for each in node.comparators)
+        for node in ast.walk(test)
+    )
+
+
+def _along_one_axis(point: Point, at: int, rng: np.random.Generator) -> Iterator[Variant]:
+    """Variants in which an argument has the rank of the largest one, and is broadcast along axes.
+
+    Entries are those of the case, as many as there are, and smaller ones like them.
+    """
+    array, name = point.values[at], point.names[at]
+    largest = max((other for _, other in point.continuous()), key=lambda other: other.size)
+    if not array.size or array is largest or not _is_free(array):
+        return
+    for axis in range(largest.ndim):
+        shape = tuple(n if each == axis else 1 for each, n in enumerate(largest.shape))
+        if shape != array.shape:
+            drawn = np.resize(array, shape) * rng.uniform(0.7, 0.98, shape)
+            change = f"`{name}` has the shape {list(shape)}"
+            yield Variant(point.having({at: drawn.astype(array.dtype)}), change)
 
 
 def _named(test: ast.AST, point: Point, attributes: tuple[str, ...]) -> list[int]:

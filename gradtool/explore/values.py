@@ -16,6 +16,8 @@ _SKEW = 1e-3
 _LARGE_IN_SINGLE = 45.0
 """Beyond 29 and 44 the cube and the square of an exponential leave float32."""
 
+_LARGEST_SPECIAL = 2.0
+
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
 
@@ -39,6 +41,24 @@ def asymmetric(
             skew = np.triu(rng.uniform(0.1, 0.3, array.shape), 1) * np.abs(array).max()
             change = f"`{point.names[at]}` is not symmetric"
             yield Variant(point.having({at: array + skew}), change)
+
+
+def less_special(point: Point) -> Iterator[Variant]:
+    """Yield variants in which tensors of nothing but one small integer have other values.
+
+    A term times zero, a power of one, or a product with ones is no evidence for its factor.
+    """
+    movable = [
+        at for at, array in point.continuous()
+        if at in point.tracked and is_integral(array) and array.dtype.kind == "f"
+        if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL
+    ]  # fmt: skip
+    for at in movable:
+        array = point.values[at]
+        spread = np.linspace(0.6, 0.9, array.size).reshape(array.shape)
+        moved = (array * spread if array.any() else 0.5 * spread).astype(array.dtype)
+        change = f"`{point.names[at]}` is not {array.min():g}"
+        yield Variant(point.having({at: moved}), change, is_less_special=True)
 
 
 def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:

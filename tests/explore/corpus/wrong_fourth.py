@@ -186,3 +186,86 @@ class SecondOrderOfSquare(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(3).abs() + 1,)
+
+
+class DampingForgotten(Function):
+    @staticmethod
+    def forward(ctx, matrix, b, damping):
+        damped = matrix + damping * torch.eye(len(b), dtype=b.dtype)
+        solution = torch.linalg.solve(damped, b)
+        ctx.save_for_backward(matrix, solution)
+        return solution
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        matrix, solution = ctx.saved_tensors
+        of_b = torch.linalg.solve(matrix.T, grad_output)
+        return -torch.outer(of_b, solution), of_b, -(of_b * solution).sum()
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3) + 4 * torch.eye(3).double(), draw(3), torch.zeros(()).double())
+
+
+class TangentWithoutTime(Function):
+    @staticmethod
+    def forward(x, time):
+        return torch.exp(time * x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.save_for_forward(*inputs, output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, time, output = ctx.saved_tensors
+        return grad_output * time * output, (grad_output * x * output).sum()
+
+    @staticmethod
+    def jvp(ctx, x_tangent, time_tangent):
+        x, _, output = ctx.saved_tensors
+        return output * x_tangent + x * output * time_tangent
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4), torch.ones(()).double())
+
+
+class KeptAxisAveraged(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        grad = grad_output * x
+        while grad.dim() > scale.dim():
+            grad = grad.sum(0)
+        for axis, extent in enumerate(scale.shape):
+            if extent == 1:
+                grad = grad.mean(axis, keepdim=True)
+        return grad_output * scale, grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3), draw(3))
+
+
+class TemperatureCalledEps(Function):
+    @staticmethod
+    def forward(ctx, x, eps=1.0):
+        weights = torch.softmax(x / eps, -1)
+        ctx.save_for_backward(weights)
+        return weights
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (weights,) = ctx.saved_tensors
+        return weights * (grad_output - (grad_output * weights).sum(-1, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4),)
