@@ -13,12 +13,20 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
 from gradtool.explore.extents import extents
 from gradtool.explore.guided import guided
+from gradtool.explore.indices import repeated, segments
 from gradtool.explore.limits import beside_limits
 from gradtool.explore.optional import optional
 from gradtool.explore.plain import plain, with_defaults
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.repeated import repeated
-from gradtool.explore.source import blocks, iterations, needs_symmetry, solves, thresholds, words
+from gradtool.explore.source import (
+    blocks,
+    iterations,
+    needs_symmetry,
+    solves,
+    step_of_integers,
+    thresholds,
+    words,
+)
 from gradtool.explore.ties import ties
 from gradtool.explore.trial import exact_gradients
 from gradtool.explore.values import asymmetric, less_special, near, single, values, zeros
@@ -39,10 +47,11 @@ def variants(
 
     iteration = iterations(function)
     kept = iteration.counts if iteration else frozenset[str]()
+    step = step_of_integers(function)
     yield from guided(point, branches, parameters, draws("guided"), moves_values=iteration is None)
     families: list[Callable[[], Iterator[Variant]]] = [
         lambda: extents(point, blocks(function), draws("extents"), keeps_order=solves(function)),
-        lambda: plain(point, words(function), parameters, kept),
+        lambda: plain(point, words(function), parameters, kept, step=step),
         lambda: values(point, draws("values"), is_scaled=iteration is None),
         lambda: less_special(point),
         lambda: ties(point, draws("ties")),
@@ -50,12 +59,13 @@ def variants(
         lambda: _asymmetric(checkable, case, point),
         lambda: zeros(point, draws("zeros")),
         lambda: repeated(function, point),
+        lambda: segments(point),
     ]
     if iteration is None:
         families += [
             lambda: near(point, thresholds(function), draws("near")),
             lambda: beside_limits(
-                full, plain(full, {}, parameters, kept), branches, draws("beside limits")
+                full, plain(full, {}, parameters, kept, step=step), branches, draws("beside limits")
             ),
             lambda: single(point, draws("single")),
         ]

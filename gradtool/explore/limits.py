@@ -77,6 +77,10 @@ def moved(
         if _is_same(array, compared.value):
             limit = np.broadcast_to(compared.limit, array.shape) if _fits(compared, array) else 0.0
             yield _variant(point, at, _around(limit, array, rng), f"on both sides of {where}")
+        elif compared.limit.size == 1 and _is_part(compared.value, array):
+            yield _variant(
+                point, at, _around(compared.limit, array, rng), f"on both sides of {where}"
+            )
         elif _is_same(array, compared.limit):
             yield _variant(
                 point, at, _around(compared.value, array, rng), f"on both sides of {where}"
@@ -98,6 +102,11 @@ def _variant(point: Point, at: int, made: Array, change: str) -> Variant:
 
 def _is_same(array: Array, other: Array) -> bool:
     return array.shape == other.shape and bool(np.array_equal(array, other))
+
+
+def _is_part(values: Array, array: Array) -> bool:
+    """Return True for values that are entries of an array, as a column of it."""
+    return bool(values.size and np.isin(values, array).all())
 
 
 def _fits(compared: Compared, array: Array) -> bool:

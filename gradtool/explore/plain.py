@@ -30,6 +30,8 @@ def plain(
     words: Mapping[str, Sequence[str]],
     parameters: Sequence[inspect.Parameter],
     kept: Collection[str] = (),
+    *,
+    step: int = 1,
 ) -> Iterator[Variant]:
     """Yield variants of one argument each that is no tensor, then one of all such arguments.
 
@@ -38,10 +40,11 @@ def plain(
         words: For a parameter the strings that the source compares it with.
         parameters: Those of ``forward``.
         kept: Names of numbers that are large enough, as far as is known.
+        step: Distance of integers that may be as good: 2 where all have to be odd or even.
     """
     full = with_defaults(point, parameters)
     options = [
-        (at, list(_others(full.values[at], words.get(full.names[at], ()))))
+        (at, list(_others(full.values[at], words.get(full.names[at], ()), step)))
         for at in full.plain
         if full.names[at] not in kept and not is_kept(full.names[at], full.values[at])
     ]
@@ -82,12 +85,12 @@ def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Poin
     )
 
 
-def _others(value: Any, words: Sequence[str]) -> Iterator[Any]:
+def _others(value: Any, words: Sequence[str], step: int) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
-        yield from (value + 1, value - 1) if value > 1 else (value + 1,)
-        if value in (0, 1):
+        yield from (value + step, value - step) if value > step else (value + step,)
+        if value in (0, 1) and step == 1:
             yield value + 2
     elif isinstance(value, float):
         yield from _numbers(value)

@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -31,6 +32,8 @@ _LEAST_THRESHOLD, _LARGEST_THRESHOLD = 1e-3, 1e4
 """What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
 
 _LARGEST_BLOCK = 300
+
+_PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
 
 
 @lru_cache(maxsize=8)
@@ -197,6 +200,15 @@ def needs_symmetry(function: Any) -> bool:
         return bool(_SYMMETRIC.search(inspect.getsource(function)))
     except (OSError, TypeError):
         return False
+
+
+def step_of_integers(function: Any) -> int:
+    """Return 2 where the source speaks of odd or even numbers, else 1."""
+    method = getattr(function, "forward", function)
+    texts = [ast.unparse(tree) for tree in _with_helpers(method)]
+    with suppress(OSError, TypeError):
+        texts.append(inspect.getsource(function))
+    return 2 if any(map(_PARITY.search, texts)) else 1
 
 
 def words(function: Any) -> dict[str, list[str]]:

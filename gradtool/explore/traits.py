@@ -85,10 +85,11 @@ def restored(model: Array, array: Array) -> Array:
 
 def traits(array: Array) -> list[Trait]:
     """The traits of an array, of those that are known."""
-    if array.dtype.kind not in "fiu" or array.size < 2 or not np.isfinite(array).all():
+    if array.dtype.kind not in "fciu" or array.size < 2 or not np.isfinite(array).all():
         return []
+    known = _OF_COMPLEX if array.dtype.kind == "c" else _TRAITS
     with np.errstate(all="ignore"):
-        return [trait for trait in _TRAITS if trait.holds(array)]
+        return [trait for trait in known if trait.holds(array)]
 
 
 def is_integral(array: Array) -> bool:
@@ -161,9 +162,7 @@ def _log_simplex(array: Array) -> Array:
 
 
 def _has_unit_rows(array: Array) -> bool:
-    if array.dtype.kind != "f" or array.ndim == 0 or array.shape[-1] < 2:
-        return False
-    return bool(np.allclose(np.linalg.norm(array, axis=-1), 1, atol=_CLOSE))
+    return array.dtype.kind == "f" and _has_unit_norms(array)
 
 
 def _unit_rows(array: Array) -> Array:
@@ -183,6 +182,23 @@ def _symmetric(array: Array) -> Array:
     if array.shape[-1] != array.shape[-2]:
         return array
     return np.asarray((array + array.swapaxes(-1, -2)) / 2)
+
+
+def _is_hermitian(array: Array) -> bool:
+    is_square = array.ndim >= 2 and array.shape[-1] == array.shape[-2] > 1
+    return is_square and bool(np.allclose(array, array.swapaxes(-1, -2).conj(), atol=1e-12))
+
+
+def _hermitian(array: Array) -> Array:
+    if array.shape[-1] != array.shape[-2]:
+        return array
+    return np.asarray((array + array.swapaxes(-1, -2).conj()) / 2)
+
+
+def _has_unit_norms(array: Array) -> bool:
+    if array.ndim == 0 or array.shape[-1] < 2:
+        return False
+    return bool(np.allclose(np.linalg.norm(array, axis=-1), 1, atol=_CLOSE))
 
 
 def _is_lower(array: Array) -> bool:
@@ -217,4 +233,9 @@ _TRAITS = (
     Trait("unit rows", _has_unit_rows, _unit_rows, is_equality=True),
     Trait("sorted", _is_sorted, _sorted),
     Trait("descending", _is_descending, _descending),
+)
+
+_OF_COMPLEX = (
+    Trait("Hermitian", _is_hermitian, _hermitian, is_equality=True),
+    Trait("unit rows", _has_unit_norms, _unit_rows, is_equality=True),
 )

@@ -17,9 +17,10 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from gradtool.adapters.common.executable_lines import codes_of
+from gradtool.adapters.common.executable_lines import codes_with_helpers
 
-METHODS = ("forward", "setup_context", "backward", "vjp")
+OTHERS = ("jvp", "vmap")
+"""Methods whose branches are not counted."""
 
 _MOST_STEPS = 100_000
 """Instructions to trace in one block: a long loop shows nothing new."""
@@ -62,12 +63,12 @@ Jumps = Mapping[CodeType, Mapping[int, _Jump]]
 
 
 def jumps_of(function: type[Any] | None) -> Jumps:
-    """Return the branches of the methods, also of functions inside them."""
-    codes = codes_of(function)
+    """Return the branches of the methods, and of functions that these contain or call."""
+    codes = codes_with_helpers(function)
     return {
         code: jumps
         for code, method in codes.items()
-        if method in METHODS and (jumps := _jumps(code, method))
+        if method not in OTHERS and (jumps := _jumps(code, method))
     }
 
 

@@ -63,6 +63,27 @@ def codes_of(function: type[Any] | None) -> dict[CodeType, str]:
     return codes
 
 
+def codes_with_helpers(function: type[Any] | None) -> dict[CodeType, str]:
+    """Map also the code of functions of the user's module that the methods call, to their names."""
+    codes = codes_of(function)
+    spaces = {code.co_filename: _globals(function, name) for code, name in codes.items()}
+    left = list(codes)
+    while left:
+        code = left.pop()
+        for name in code.co_names:
+            helper = spaces.get(code.co_filename, {}).get(name)
+            inner = getattr(inspect.unwrap(helper), "__code__", None) if callable(helper) else None
+            if inner is not None and inner.co_filename == code.co_filename and inner not in codes:
+                added = dict.fromkeys(_with_inner(inner), name)
+                codes |= added
+                left += added
+    return codes
+
+
+def _globals(function: type[Any] | None, method: str) -> dict[str, Any]:
+    return getattr(inspect.unwrap(getattr(function, method)), "__globals__", {})
+
+
 def _with_inner(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:

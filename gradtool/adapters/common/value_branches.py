@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.branches import METHODS, Branch, Side
-from gradtool.adapters.common.executable_lines import codes_of
+from gradtool.adapters.common.branches import OTHERS, Branch, Side
+from gradtool.adapters.common.executable_lines import codes_with_helpers
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.observation import Array
 
@@ -85,8 +85,8 @@ class _Watch:
     """The methods of one Function, and the masks that its comparisons made."""
 
     def __init__(self, function: type[Any] | None, found: ValueBranches) -> None:
-        codes: Mapping[CodeType, str] = codes_of(function)
-        self.codes = {code: method for code, method in codes.items() if method in METHODS}
+        codes: Mapping[CodeType, str] = codes_with_helpers(function)
+        self.codes = {code: method for code, method in codes.items() if method not in OTHERS}
         self._found = found
         self._masks: list[Any] = []
 

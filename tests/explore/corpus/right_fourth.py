@@ -155,3 +155,58 @@ class OfAnyRank(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(4, 3), draw(3))
+
+
+class OddPower(Function):
+    """The slope of an odd power, which has no sign."""
+
+    @staticmethod
+    def forward(ctx, x, power=3):
+        ctx.save_for_backward(x)
+        ctx.power = power
+        return x.sign() * x.abs() ** power
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * ctx.power * x ** (ctx.power - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4),)
+
+
+class Expectation(Function):
+    """psi* H psi of a Hermitian matrix."""
+
+    @staticmethod
+    def forward(ctx, psi, matrix):
+        ctx.save_for_backward(psi, matrix)
+        return (psi.conj() @ matrix @ psi).real
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        psi, matrix = ctx.saved_tensors
+        return 2 * grad_output * matrix @ psi, grad_output * torch.outer(psi, psi.conj())
+
+    @staticmethod
+    def sample_inputs():
+        matrix = torch.complex(draw(3, 3), draw(3, 3).T)
+        yield (torch.complex(draw(3), draw(3).flip(0)), matrix + matrix.mH)
+
+
+class SegmentMeans(Function):
+    @staticmethod
+    def forward(ctx, x, ids):
+        counts = torch.bincount(ids, minlength=3).clamp(min=1).to(x.dtype)
+        ctx.save_for_backward(ids, counts)
+        return x.new_zeros(3).index_add(0, ids, x) / counts
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ids, counts = ctx.saved_tensors
+        return (grad_output / counts)[ids], None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6), torch.tensor([0, 0, 0, 1, 1, 2]))

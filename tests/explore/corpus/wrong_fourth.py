@@ -269,3 +269,49 @@ class TemperatureCalledEps(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(3, 4),)
+
+
+def _within(x, length):
+    inside = x.clamp(0, length - 1)
+    left = inside.floor().long().clamp(max=length - 2)
+    return left, inside - left
+
+
+class BorderStillMoves(Function):
+    @staticmethod
+    def forward(ctx, line, places):
+        left, part = _within(places[:, 0], len(line))
+        ctx.save_for_backward(line, left, part)
+        return line[left] * (1 - part) + line[left + 1] * part
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        line, left, part = ctx.saved_tensors
+        of_line = torch.zeros_like(line)
+        of_line = of_line.index_add(0, left, grad_output * (1 - part))
+        of_line = of_line.index_add(0, left + 1, grad_output * part)
+        return of_line, (grad_output * (line[left + 1] - line[left]))[:, None]
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6), torch.tensor([[0.3], [1.7], [3.2]]).double())
+
+
+class OneElementSegment(Function):
+    @staticmethod
+    def forward(ctx, x, offsets):
+        ctx.save_for_backward(offsets)
+        bounds = offsets.tolist()
+        pairs = zip(bounds, bounds[1:], strict=False)
+        return torch.cat([x[start:stop] - x[start:stop].mean() for start, stop in pairs])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (offsets,) = ctx.saved_tensors
+        bounds = offsets.tolist()
+        parts = [grad_output[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        return torch.cat([g - g.mean() if len(g) > 1 else g for g in parts]), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(7), torch.tensor([0, 3, 7]))

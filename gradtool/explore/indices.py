@@ -1,4 +1,4 @@
-"""Variants whose index tensors have repeated entries, where forward only reads by them.
+"""Variants of integer tensors: repeated indices, and segments of one element.
 
 The gradient of what is read twice is a sum. What forward writes to one place twice has no defined
 order, so indices by which it writes stay distinct.
@@ -30,6 +30,29 @@ def repeated(function: Any, point: Point) -> Iterator[Variant]:
             changed = array.copy()
             changed.reshape(-1)[-1] = array.reshape(-1)[0]
             yield Variant(point.having({at: changed}), f"`{name}` has a repeated entry")
+
+
+def segments(point: Point) -> Iterator[Variant]:
+    """Yield variants in which the first segment, of ids or between offsets, has one element."""
+    for at, array in point.arrays():
+        if array.dtype.kind in "iu" and array.ndim == 1 and array.size > 2:
+            changed = _with_short_segment(array)
+            if changed is not None and not np.array_equal(changed, array):
+                change = f"the first segment of `{point.names[at]}` has one element"
+                yield Variant(point.having({at: changed}), change)
+
+
+def _with_short_segment(array: Array) -> Array | None:
+    steps = np.diff(array)
+    changed = array.copy()
+    if array[0] == 0 and (steps > 0).all():  # Offsets.
+        changed[1] = 1
+        return changed
+    if (steps >= 0).all() and (steps == 0).any() and (steps > 0).any():  # Ids.
+        second = int(np.argmax(steps > 0)) + 1
+        changed[1:second] = array[second]
+        return changed
+    return None
 
 
 def _may_repeat(array: Array) -> bool:
