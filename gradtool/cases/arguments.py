@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.config.tensor_spec import TensorSpec, dtype_of, is_tensor
 from gradtool.findings.could_not_run import NoCase
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 _MAX_SHOWN = 60
 """Characters of a plain value that are shown."""
@@ -122,7 +125,8 @@ def shown_value(value: Any) -> str:
         return _shown_tensor(value)
     if isinstance(value, list | tuple) and any(isinstance(v, library().Tensor) for v in value):
         return f"[{', '.join(map(shown_value, value))}]"
-    text = repr(value)
+    # The address of an object differs from run to run.
+    text = _ADDRESS.sub("", repr(value))
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 

@@ -18,7 +18,9 @@ from gradtool.adapters.common.random_state import global_generators, stable_seed
 from gradtool.cases.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.cases.case import Case
 from gradtool.cases.inference.clues import read_clues
-from gradtool.cases.inference.search import SearchResult, Trial, attempt, infer, rerun_forward
+from gradtool.cases.inference.finding import Tries, find_cases
+from gradtool.cases.inference.search import SearchResult
+from gradtool.cases.inference.trials import Trial, attempt, rerun_forward, without_influence
 from gradtool.cases.sample_inputs import has_samples, read_samples
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import function_location
@@ -58,6 +60,10 @@ class ResolvedCase:
     """Its tolerance, if one was given."""
     written: CaseConfig | None = None
     """The case as a configuration writes it; None if its tensors were given."""
+    inferred_from: str | None = None
+    """The part of the source that inferred arguments follow from; None for the signature."""
+    is_guess: bool = False
+    """Some argument is one that forward happened to accept."""
 
 
 def resolve_cases(
@@ -77,7 +83,12 @@ def resolve_cases(
         if has_samples(checkable):
             return given_cases(checkable, settings, read_samples(checkable), "sample_inputs")
         found = _inferred(checkable, settings)
-        return [_drawn(checkable, settings, case, str(case.name), "inferred") for case in found]
+        drawn = [
+            _drawn(checkable, settings, each, str(each.name), "inferred") for each in found.cases
+        ]
+        return [
+            replace(case, inferred_from=found.evidence, is_guess=found.is_guess) for case in drawn
+        ]
 
 
 def given_cases(
@@ -195,7 +206,7 @@ def _with_parameters(
     return args, {**kwargs, **parameters}
 
 
-def _inferred(checkable: Checkable, settings: Settings) -> list[CaseConfig]:
+def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     """Infer cases by trying arguments.
 
     Raises:
@@ -206,15 +217,22 @@ def _inferred(checkable: Checkable, settings: Settings) -> list[CaseConfig]:
         raise NoCase("it takes no argument, or has no signature to infer one from")
     names = tuple(parameter.name for parameter in parameters)
 
-    def try_case(case: CaseConfig) -> Trial:
+    def bound(case: CaseConfig) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args, kwargs = _make(checkable, settings, case, str(case.name))
-        return attempt(checkable, *bind_arguments(checkable, args, kwargs))
+        return bind_arguments(checkable, args, kwargs)
 
-    search = infer(parameters, read_clues(checkable.obj, names), try_case)
+    def try_case(case: CaseConfig) -> Trial:
+        return attempt(checkable, *bound(case))
+
+    def ignored(case: CaseConfig) -> list[int]:
+        return without_influence(checkable, bound(case)[0], case_seed(checkable, settings, ""))
+
+    clues = read_clues(checkable.obj, names)
+    search = find_cases(checkable, parameters, clues, Tries(try_case, ignored), tuple(_LACKS))
     if not search.cases:
         _debug_refusal(checkable, settings, search.likeliest)
         raise _nothing_found(checkable, settings, search)
-    return search.cases
+    return search
 
 
 def _debug_refusal(checkable: Checkable, settings: Settings, likeliest: CaseConfig | None) -> None:
@@ -229,14 +247,22 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     if search.likeliest is not None and search.objection.startswith(tuple(_LACKS)):
         return _lacking(checkable, settings, search.likeliest, search.objection)
     if search.likeliest is not None:
-        snippet = one_line_snippet(checkable.name, search.likeliest)
-        hint = f"give it a case in gradtool.yaml: {snippet}"
+        hint = _how_to_give_a_case(checkable, search.likeliest)
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it on a machine that has it, with --device cuda"
     tried = f"no arguments found that forward accepts ({search.calls} tried)"
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(
         f"{tried}; the likeliest gave {search.objection}", hint=hint, detail="\n".join(refusals)
+    )
+
+
+def _how_to_give_a_case(checkable: Checkable, likeliest: CaseConfig) -> str:
+    if is_serializable(likeliest):
+        return f"give it a case in gradtool.yaml: {one_line_snippet(checkable.name, likeliest)}"
+    return (
+        "give it cases by a static method sample_inputs, which can make objects as its arguments; "
+        "or record them with gradtool record"
     )
 
 

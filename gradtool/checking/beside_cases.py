@@ -54,5 +54,7 @@ def _may_be_explored(planned: PlannedFunction, cases: Sequence[Checked]) -> bool
         and is_whole
         and planned.checkable.is_function
         and all(case.is_complete and case.result.compared for case in cases)
+        # One wrong result is no evidence there (see `policy.inferred_cases`).
+        and not any(case.result.inferred_from for case in cases)
         and all(check.verdict in _FINE for case in cases for check in case.result.checks)
     )

@@ -40,7 +40,12 @@ from gradtool.verify.subject import Subject
 def listed_case(case: ResolvedCase) -> CaseResult:
     """A case with no check made."""
     return CaseResult(
-        name=case.name, arguments=case.arguments, source=case.source, relaxed=case.relaxed
+        name=case.name,
+        arguments=case.arguments,
+        source=case.source,
+        inferred_from=case.inferred_from,
+        is_guess=case.is_guess,
+        relaxed=case.relaxed,
     )
 
 

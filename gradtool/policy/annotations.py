@@ -37,7 +37,7 @@ def hint_at_inferred_arguments(report: Report) -> Report:
 
 
 def _with_hints(case: CaseResult) -> CaseResult:
-    if case.source != "inferred":
+    if case.source != "inferred" or case.inferred_from is not None:
         return case
     return msgspec.structs.replace(case, checks=tuple(map(_with_hint, case.checks)))
 

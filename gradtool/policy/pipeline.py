@@ -21,6 +21,7 @@ from gradtool.policy.changes import Policy, RunSettings
 from gradtool.policy.evidence import require_evidence
 from gradtool.policy.flaky_seeds import fold_seeds
 from gradtool.policy.ignores import Comments, apply_comment_ignores, apply_configured_ignores
+from gradtool.policy.inferred_cases import doubt_lone_failures
 from gradtool.policy.requirements import enforce_requirements
 from gradtool.policy.tolerances import list_tolerances, report_expired_tolerances
 
@@ -49,6 +50,7 @@ def policies_of_run(
         # Add to findings before anything removes some.
         require_evidence(run),
         hint_at_inferred_arguments,
+        doubt_lone_failures,
         report_expired_tolerances(run),
         # Configuration first: a comment is not needed for what the configuration ignores.
         apply_configured_ignores(run),

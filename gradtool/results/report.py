@@ -165,6 +165,12 @@ class CaseResult(Struct, frozen=True, kw_only=True):
     """One line for each argument, as ``weight: float64[30, 20]``."""
     source: str = ""
     """The origin of the arguments: ``config``, ``sample_inputs`` or ``inferred``."""
+    inferred_from: str | None = None
+    """The part of the source that inferred arguments follow from, as ``the call at line 40``; None
+    where the signature alone gave them."""
+    is_guess: bool = False
+    """Nothing states some of these arguments, and forward happened to accept them: what is wrong
+    there is in doubt."""
     relaxed: Relaxation | None = None
     """The tolerance that holds for it, where one was given."""
     checks: tuple[CheckResult, ...] = ()

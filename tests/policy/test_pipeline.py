@@ -33,6 +33,7 @@ def test_the_steps_of_a_run_come_in_their_order() -> None:
     assert [_name(step) for step in steps] == [
         "require_evidence",
         "hint_at_inferred_arguments",
+        "doubt_lone_failures",
         "report_expired_tolerances",
         "apply_configured_ignores",
         "apply_comment_ignores",

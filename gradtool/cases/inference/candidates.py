@@ -82,13 +82,13 @@ def candidates(parameters: Parameters, clues: Clues) -> Iterator[Candidate]:
     """Yield candidates for the required `parameters`, likeliest first."""
     streams = [
         _ranked(variant, clues, number * _STAR_COST)
-        for number, variant in enumerate(_variants(parameters))
+        for number, variant in enumerate(variants(parameters))
     ]
     for _, candidate in heapq.merge(*streams, key=lambda ranked: ranked[0]):
         yield candidate
 
 
-def _variants(parameters: Parameters) -> Iterator[Parameters]:
+def variants(parameters: Parameters) -> Iterator[Parameters]:
     """Yield the required parameters, ``*args`` expanded to each likely number of single ones."""
     required = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     starred = next((p for p in required if p.kind is p.VAR_POSITIONAL), None)

@@ -29,6 +29,8 @@ class Clues:
     """Kept as an attribute of ctx, with nothing that shows a tensor."""
     undifferentiated: frozenset[str] = frozenset()
     """Every return of backward has a literal None in their place."""
+    dtypes: frozenset[str] = frozenset()
+    """Given as a dtype: ``x.to(dtype)``, which would take a tensor too, or ``dtype=dtype``."""
 
 
 @dataclass
@@ -36,6 +38,7 @@ class _Seen:
     saved: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
     kept: set[str] = field(default_factory=set)
+    dtypes: set[str] = field(default_factory=set)
 
 
 def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
@@ -51,7 +54,9 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
     differentiated = set(names) - none if backward and _returns(backward) else set()
     tensors = forward.saved | context.saved | forward.attributes
     plain = (forward.kept | context.kept) - tensors - differentiated
-    return Clues(*(frozenset(found & set(names)) for found in (tensors, plain, none)))
+    # An attribute such as `like.dtype` shows a tensor whose dtype is taken.
+    dtypes = forward.dtypes - tensors
+    return Clues(*(frozenset(found & set(names)) for found in (tensors, plain, none, dtypes)))
 
 
 def _backward(function: Any) -> Any:
@@ -106,6 +111,10 @@ def _use(node: _FunctionNode | None) -> _Seen:
                 seen.attributes.add(name)
             case ast.Assign(targets=[ast.Attribute()], value=ast.Name(id=name)):
                 seen.kept.add(name)
+            case ast.Call(func=ast.Attribute(attr="to"), args=[ast.Name(id=name)]):
+                seen.dtypes.add(name)
+            case ast.keyword(arg="dtype", value=ast.Name(id=name)):
+                seen.dtypes.add(name)
     return seen
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gradtool.adapters.library import library
 from gradtool.cases.inference.clues import Clues
 
 Shape = tuple[int, ...]
@@ -41,6 +42,8 @@ TENSOR = Role()
 def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     """List ways to fill `parameter`, most likely first; never empty."""
     name, note = _plain_name(parameter), _annotation(parameter)
+    if parameter.name in clues.dtypes and "device" not in name:
+        return [constant({"literal": library().torch.float64}), constant("cpu")]
     if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [Role(gradient=False)]
     following = _following(name, differentiated=parameter.name not in clues.undifferentiated)

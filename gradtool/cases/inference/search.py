@@ -6,19 +6,12 @@ configuration writes them, so they are shown, drawn and replayed like any other.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
 import itertools
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-
-from gradtool.adapters.library import library
 from gradtool.cases.inference.candidates import (
     Candidate,
     Domain,
@@ -30,117 +23,8 @@ from gradtool.cases.inference.candidates import (
 )
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.roles import Shape, may_be_tensor
-from gradtool.collect.checkable import Checkable
+from gradtool.cases.inference.trials import Trial
 from gradtool.config.schema import CaseConfig
-from gradtool.engine._placeholder import EngineLacksError
-from gradtool.sandbox.user_errors import UserError, describe, summarise
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Result of one try of a Function at arguments."""
-
-    refusal: str | None = None
-    """Why these arguments were refused; None if they were accepted."""
-    finite: bool = True
-    """False if the result was refused for values that are not finite."""
-    output: tuple[int, ...] = ()
-    """Shape of the first floating result."""
-    backward: bool = False
-    """Backward accepted the results too."""
-
-
-def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
-    """Run forward, and backward if forward accepts.
-
-    An exception of the user's code refuses the arguments. Running out of memory or time, or
-    the end of the process, is not a refusal and is passed on.
-    """
-    inputs = [_non_leaf(arg) for arg in args]
-    named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
-    with _silenced():
-        try:
-            result = checkable.call(*inputs, **named)
-        except MemoryError:
-            raise
-        except Exception as error:
-            if library().contract(error) != "raised":
-                return Trial()  # Forward ran through; a rule says what it did wrong.
-            return Trial(refusal=summarise(error))
-        return _judge(result)
-
-
-def rerun_forward(
-    checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> UserError | None:
-    """Run forward again, with its output, and let the debugger look at what it raises."""
-    inputs = [_non_leaf(arg) for arg in args]
-    named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
-    try:
-        checkable.call(*inputs, **named)
-    except Exception as error:
-        return describe(error, checkable.folder)
-    return None
-
-
-def _judge(result: Any) -> Trial:
-    outputs = [value for value in _flat(result) if isinstance(value, library().Tensor)]
-    floating = [value for value in outputs if value.is_floating_point() or value.is_complex()]
-    if not floating:
-        return Trial(refusal="forward returned no floating tensor")
-    try:
-        arrays = [library().array(value.detach()) for value in floating]
-    except Exception as error:
-        return Trial(
-            refusal=f"forward returned a tensor without readable values: {summarise(error)}"
-        )
-    if not all(np.isfinite(array).all() for array in arrays):
-        return Trial(refusal="forward returned values that are not finite", finite=False)
-    if not any(value.numel() for value in floating):
-        return Trial(refusal="forward returned an empty tensor")
-    return Trial(output=tuple(floating[0].shape), backward=_backward_accepts(floating))
-
-
-def _backward_accepts(outputs: list[Any]) -> bool:
-    """Return True if a backward from all outputs that have a graph succeeds."""
-    recorded = [value for value in outputs if value.requires_grad]
-    if not recorded:
-        return False
-    torch = library().torch
-    try:
-        torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])
-    except MemoryError:
-        raise
-    except EngineLacksError:
-        return True  # Arguments that avoid what the engine lacks would hide the lack.
-    except Exception:
-        return False
-    return True
-
-
-def _non_leaf(value: Any) -> Any:
-    """Make a tensor no leaf, like one in the middle of a model: it may be changed in place."""
-    if isinstance(value, library().Tensor):
-        return value.clone()
-    return value
-
-
-def _flat(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, tuple | list) else [result]
-
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """Drop output and warnings: a search tries many arguments that are wrong."""
-    with (
-        warnings.catch_warnings(),
-        np.errstate(all="ignore"),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        yield
-
 
 Try = Callable[[CaseConfig], Trial]
 
@@ -186,6 +70,12 @@ class SearchResult:
     """The first candidate: a start for a user who knows better."""
     objection: str = ""
     """Why forward refused it."""
+    reached: tuple[int, ...] = ()
+    """The lines of the user's file at which it was refused."""
+    evidence: str | None = None
+    """The part of the source that the cases follow from; None for the signature."""
+    is_guess: bool = False
+    """Some argument is one that forward happened to accept."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +187,7 @@ class _Search:
             self.result.calls += 1
             if self.result.likeliest is None:
                 self.result.likeliest, self.result.objection = case, trial.refusal or ""
+                self.result.reached = trial.reached
             if trial.refusal is None:
                 return _Found(candidate, domain, case, trial.output, trial.backward)
             self.result.refusals[trial.refusal] += 1

@@ -72,6 +72,8 @@ class _Table:
         """The lines under a row: what the case was called with, and what its checks said."""
         if row.case is not None and (row.case.source == "inferred" or self._verbosity > 0):
             yield ", ".join(row.case.arguments)
+            if row.case.inferred_from is not None:
+                yield f"inferred from {row.case.inferred_from}"
         if self._verbosity > 0:
             if row.case is not None and row.case.basis is not None:
                 yield f"evidence: {one_line(evidence(row.case.basis))}"

@@ -3,9 +3,10 @@
 What it does
 ------------
 
-Looks for cases in the configuration, then in ``sample_inputs`` on the Function, and finally tries
-small tensors of various shapes, guided by the signature of ``forward``. This rule fires when
-``forward`` accepts none of them, or returns no finite result.
+Looks for cases in the configuration, then in ``sample_inputs`` on the Function, and then tries
+small tensors of various shapes, guided by the signature of ``forward``, and then by its source and
+calls of the Function. This rule fires when ``forward`` accepts none of them, or returns no finite
+result.
 
 Why it matters
 --------------

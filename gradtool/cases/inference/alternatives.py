@@ -1,0 +1,90 @@
+"""Other values to put in the place of one that was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gradtool.cases.inference.drafts import Draft, shape_of
+from gradtool.cases.inference.reading import Reading
+from gradtool.cases.inference.stand_ins import matrices
+from gradtool.cases.inference.suggestions import square_matrices, suggested
+from gradtool.cases.inference.uses import Use
+from gradtool.config.tensor_spec import is_tensor
+
+_POOL = (2, 3, 4, 6, 8, 1)
+"""Extents to try beside those that other tensors have."""
+
+_SHAPES: tuple[tuple[int, ...], ...] = (
+    (3, 4), (4,), (2, 3, 4), (2, 3, 6, 5), (), (2,), (2, 2, 3, 4),
+    (2, 3, 4, 5, 2), (3, 3), (2, 3, 3),
+)  # fmt: skip
+
+_PLAIN = (2, 1, 0.5, 0, True, False, None, 3, [2, 2], [1, 1], "mean", "sum", "none", -1, 8)
+
+
+def alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
+    """Yield other values for one parameter, the likeliest first."""
+    parameter, value = reading.parameters[at], draft[at]
+    use = reading.uses[parameter.name]
+    yield from suggested(reading, parameter)
+    if use.is_dtype:
+        return
+    if is_tensor(value):
+        yield from _reshaped(draft, at, use)
+    if use.matrix:
+        for square in ((3, 3), (2, 3, 3)):
+            yield from square_matrices(reading, parameter.name, use.matrix, square)
+    for shape in _SHAPES:
+        yield {"shape": list(shape)}
+    counts = [each for each in draft if type(each) is int and each > 0]
+    for number in range(2, len(counts) + 1):
+        yield {"shape": counts[:number]}
+    extents = [extent for each in draft if is_tensor(each) for extent in shape_of(each)]
+    yield from dict.fromkeys(extents)
+    yield from _PLAIN
+    if isinstance(value, list):
+        yield from _lists(value)
+    yield {"shape": [3], "dtype": "int64", "low": 0, "high": 2}
+    yield [{"shape": [3, 4]}, {"shape": [3, 4]}]
+    yield list(reversed(extents[:2]))
+
+
+def _reshaped(draft: Draft, at: int, use: Use) -> Iterator[dict[str, Any]]:
+    """Yield the tensor with one other extent, one dimension more or less, or another's shape."""
+    spec, own = draft[at], shape_of(draft[at])
+    others = [shape_of(each) for i, each in enumerate(draft) if i != at and is_tensor(each)]
+    pool = list(dict.fromkeys([*(extent for each in others for extent in each), *_POOL]))
+    for shape in others:
+        yield _with_shape(spec, shape, use)
+    for axis in range(len(own)):
+        for extent in pool:
+            if extent != own[axis]:
+                yield _with_shape(spec, [*own[:axis], extent, *own[axis + 1 :]], use)
+    if own:
+        yield _with_shape(spec, own[1:], use)
+        yield _with_shape(spec, own[:-1], use)
+    for extent in pool[:4]:
+        yield _with_shape(spec, [*own, extent], use)
+        yield _with_shape(spec, [extent, *own], use)
+
+
+def _with_shape(spec: Mapping[str, Any], shape: list[int], use: Use) -> dict[str, Any]:
+    if "values" in spec and use.matrix and len(shape) > 1 and shape[-1] == shape[-2]:
+        return {"values": matrices(use.matrix, tuple(shape))}
+    rest = {k: v for k, v in spec.items() if k not in {"values", "shape"}}
+    if "values" in spec and not use.matrix:
+        rest.update(dtype="int64", low=0, high=2)
+    return {"shape": shape, **rest}
+
+
+def _lists(value: list[Any]) -> Iterator[list[Any]]:
+    """Yield the list with another length, and with other numbers."""
+    if all(isinstance(each, int) for each in value):
+        for number in (1, 2, 3, 0):
+            yield [number] * len(value)
+        yield [*value, 1]
+        for at in range(len(value)):
+            yield [*value[:at], value[at] + 1, *value[at + 1 :]]
+    else:
+        yield value[:1]

@@ -1,0 +1,152 @@
+"""Arguments that other code passes to a Function: in its module, and in the files beside it.
+
+``Cls.apply(x, scale, "mean")`` in a test, a wrapper or an ``nn.Module`` is the best evidence there
+is. An argument counts where it can be evaluated by itself (see `evaluation`).
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gradtool.cases.inference.evaluation import MISSING, Place, Scope, assigned, outside, value_at
+
+_MOST_FILES = 60
+"""Files beside the module that are read."""
+
+_MOST_BYTES = 200_000
+"""Size of a file beyond which it is not read."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A call of a Function, with those of its arguments that could be evaluated."""
+
+    values: Mapping[str, Any]
+    """By parameter."""
+    where: str
+    """Such as ``line 40`` or ``test_ops.py:12``."""
+
+
+def call_sites(function: Any, tree: ast.Module, names: tuple[str, ...]) -> list[Site]:
+    """The calls of `function`, those with most arguments that could be evaluated first.
+
+    Of calls with equally many, those of its own module come first.
+    """
+    forward = inspect.unwrap(getattr(function, "forward", function))
+    namespace: Mapping[str, Any] = getattr(forward, "__globals__", {})
+    own = list(_sites(function.__qualname__, tree, names, namespace, ""))
+    if not any(len(site.values) == len(names) for site in own):
+        own += _beside(function, Path(inspect.getsourcefile(forward) or ""), names)
+    return sorted(own, key=lambda site: -len(site.values))
+
+
+def module_source(function: Any) -> tuple[ast.Module | None, str]:
+    """Parse the module that defines a Function; None without source."""
+    forward = inspect.unwrap(getattr(function, "forward", function))
+    try:
+        text = "".join(linecache.getlines(inspect.getsourcefile(forward) or ""))
+        return (ast.parse(text), text) if text else (None, "")
+    except (TypeError, SyntaxError, ValueError):
+        return None, ""
+
+
+def _beside(function: Any, file: Path, names: tuple[str, ...]) -> Iterator[Site]:
+    """Yield calls in the files of the folder and in its tests, which are not imported."""
+    name = function.__qualname__
+    for path in _neighbours(file):
+        try:
+            text = path.read_text(encoding="utf-8")
+            if f"{name}.apply" not in text or not _imports(text, name, file.stem):
+                continue
+            tree = ast.parse(text)
+        except (OSError, SyntaxError, ValueError):
+            continue
+        yield from _sites(name, tree, names, outside(), f"{path.name}:")
+
+
+def _neighbours(file: Path) -> Iterator[Path]:
+    folder = file.parent
+    folders = [folder, folder / "tests", folder.parent / "tests", folder.parent / "test"]
+    found = sorted(
+        path for each in folders if each.is_dir() for path in each.glob("*.py") if path != file
+    )
+    for path in found[:_MOST_FILES]:
+        if path.stat().st_size <= _MOST_BYTES:
+            yield path
+
+
+def _imports(text: str, name: str, module: str) -> bool:
+    """Return True for a file that takes the Function from its module, and not one of its name."""
+    imported = rf"from\s+[\w.]*\b{re.escape(module)}\s+import\s+[^#]*?\b{re.escape(name)}\b"
+    return bool(re.search(imported, text, re.DOTALL) or f"{module}.{name}" in text)
+
+
+def _sites(
+    name: str, tree: ast.Module, names: tuple[str, ...], namespace: Mapping[str, Any], prefix: str
+) -> Iterator[Site]:
+    for place in _places(tree, name, namespace):
+        values = dict(_arguments(place, names))
+        if values:
+            where = f"{prefix}{place.call.lineno}" if prefix else f"line {place.call.lineno}"
+            yield Site(values, where)
+
+
+def _places(tree: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterator[Place]:
+    """Yield the calls of ``NAME.apply``, and of what it is assigned to."""
+    aliases = {
+        target.id
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.Assign) and _is_apply(statement.value, name)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+
+    def walk(node: ast.AST, scope: Scope, owner: ast.ClassDef | None) -> Iterator[Place]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Call) and (call := _call_of(child, scope, name, aliases)):
+                yield Place(call, tree, scope, owner, namespace)
+            inner = child if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else scope
+            yield from walk(child, inner, child if isinstance(child, ast.ClassDef) else owner)
+
+    yield from walk(tree, tree, None)
+
+
+def _call_of(call: ast.Call, scope: Scope, name: str, aliases: set[str]) -> ast.Call | None:
+    """The call of the Function that this call is, or that its ``gradcheck`` makes."""
+    if _is_called(call.func, name, aliases):
+        return call
+    is_check = len(call.args) > 1 and "gradcheck" in ast.unparse(call.func)
+    if not is_check or not _is_called(call.args[0], name, aliases):
+        return None
+    given: ast.expr | None = call.args[1]
+    if isinstance(given, ast.Name):
+        given = assigned(given.id, scope, call.lineno)
+    args = given.elts if isinstance(given, ast.Tuple | ast.List) else [call.args[1]]
+    return ast.copy_location(ast.Call(call.args[0], args, []), call)
+
+
+def _is_called(node: ast.expr, name: str, aliases: set[str]) -> bool:
+    return _is_apply(node, name) or (isinstance(node, ast.Name) and node.id in aliases)
+
+
+def _is_apply(node: ast.expr, name: str) -> bool:
+    if not isinstance(node, ast.Attribute) or node.attr != "apply":
+        return False
+    owner = ast.unparse(node.value)
+    return owner == name or owner.endswith(f".{name}")
+
+
+def _arguments(place: Place, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    for name, node in zip(names, place.call.args, strict=False):
+        if isinstance(node, ast.Starred):
+            return
+        value = value_at(place, node)
+        if value is not MISSING:
+            yield name, value

@@ -1,0 +1,51 @@
+"""Certainty of arguments that were read: stated by the source, or only accepted by forward.
+
+A right Function may accept arguments for which its backward is not meant, such as a filter of
+another rank that broadcasts. What it computes wrong there shows nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from typing import Any
+
+from gradtool.cases.inference.climbing import Step
+from gradtool.cases.inference.drafts import is_floating, shape_of
+from gradtool.cases.inference.reading import Reading
+from gradtool.cases.inference.suggestions import suggested
+from gradtool.config.tensor_spec import is_tensor
+
+_SUGGESTIONS = 20
+"""Values of a parameter that its name and its uses suggest."""
+
+
+def is_stated(reading: Reading, step: Step) -> bool:
+    """Return True if every argument follows from a call or from what the source says of it."""
+    only = sum(map(is_floating, step.draft)) == 1
+    passed = step.site.values if step.site is not None else {}
+    return all(
+        parameter.name in passed or _follows(reading, parameter, value, only=only)
+        for parameter, value in zip(reading.parameters, step.draft, strict=True)
+    )
+
+
+def _follows(reading: Reading, parameter: inspect.Parameter, value: Any, *, only: bool) -> bool:
+    name, use = parameter.name, reading.uses[parameter.name]
+    if is_tensor(value):
+        if not is_floating(value):
+            return use.is_index or use.is_mask or use.is_cast or name in reading.shapes.shapes
+        known = reading.shapes.shapes.get(name)
+        is_known = known is not None and name not in reading.shapes.weak
+        return only or (is_known and len(known or ()) == len(shape_of(value)))
+    if isinstance(value, dict | list) and not _is_own(value):
+        return False
+    return value in itertools.islice(suggested(reading, parameter), _SUGGESTIONS)
+
+
+def _is_own(value: Any) -> bool:
+    """Return True for a literal, or a list of plain numbers; False for a stand-in."""
+    if isinstance(value, list):
+        return all(isinstance(each, int | float) for each in value)
+    held = value.get("literal")
+    return not type(held).__module__.startswith(("gradtool.cases", "types"))

@@ -1,0 +1,195 @@
+"""Search from the arguments that come furthest: by the line of forward at which they are refused.
+
+A refusal at a later line is progress. From the draft that came furthest one argument at a time is
+replaced, first those that the refused line or its message speak of.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradtool.cases.inference.alternatives import alternatives
+from gradtool.cases.inference.call_sites import Site
+from gradtool.cases.inference.drafts import Draft, as_written, settled, smaller
+from gradtool.cases.inference.reading import Reading
+from gradtool.cases.inference.suggestions import suggested
+from gradtool.cases.inference.trials import Trial
+from gradtool.config.tensor_spec import is_tensor
+
+Domain = dict[str, float]
+
+_DOMAINS: tuple[Domain, ...] = (
+    {"low": 0.5, "high": 1.5},
+    {"low": 0.1, "high": 0.9},
+    {"low": 1.5, "high": 2.5},
+)
+
+_MOST_SITES = 3
+"""Calls of the Function that are tried."""
+
+_IN_TURN = 6
+"""Values of one parameter that are tried before those of the next."""
+
+_MOST_WORDS = 12
+"""Words of a message that are tried as a value."""
+
+_SIDEWAYS = 3
+"""Drafts refused at the same place for another reason that are changed further."""
+
+TryDraft = Callable[[Draft], Trial]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A draft that was tried."""
+
+    draft: Draft
+    trial: Trial
+    site: Site | None = None
+    """The call that it began with."""
+
+    @property
+    def height(self) -> tuple[int, ...]:
+        """The lines of forward, then of backward, that it reached."""
+        return self.trial.reached
+
+    @property
+    def is_done(self) -> bool:
+        """True if forward and backward accept it."""
+        return self.trial.refusal is None and self.trial.backward
+
+
+class Climb:
+    """A search for arguments that forward and backward accept.
+
+    Args:
+        reading: What the source says of the parameters.
+        attempt: Tries a draft.
+        budget: The number of tries.
+        deadline: The time of the monotonic clock after which no further one is made.
+    """
+
+    def __init__(self, reading: Reading, attempt: TryDraft, budget: int, deadline: float) -> None:
+        self._reading = reading
+        self._attempt = attempt
+        self._budget = budget
+        self._deadline = deadline
+        self._tried: set[str] = set()
+
+    @property
+    def calls(self) -> int:
+        """The number of tries so far."""
+        return len(self._tried)
+
+    def run(self) -> Step | None:
+        """The step that came furthest; it is done if the search succeeded."""
+        best = None
+        for site, draft in self._starts():
+            step = self._step(draft, site)
+            if step and (best is None or step.height > best.height):
+                best = step
+        while best is not None and not best.is_done and self._is_open:
+            higher = self._higher(best)
+            if higher is None:
+                break
+            best = higher
+        return best
+
+    @property
+    def _is_open(self) -> bool:
+        return len(self._tried) < self._budget and time.monotonic() < self._deadline
+
+    def _starts(self) -> Iterator[tuple[Site | None, Draft]]:
+        """Yield the values that the source suggests: those of each call, then those of no call."""
+        for site in [*self._reading.sites[:_MOST_SITES], None]:
+            draft = tuple(self._first(parameter, site) for parameter in self._reading.parameters)
+            # Small tensors are checked faster; a Function may need those of the call.
+            yield site, self._settled(smaller(draft))
+            yield site, self._settled(draft)
+
+    def _first(self, parameter: Any, site: Site | None) -> Any:
+        if site is not None and parameter.name in site.values:
+            return as_written(site.values[parameter.name])
+        return next(suggested(self._reading, parameter))
+
+    def _settled(self, draft: Draft) -> Draft:
+        return settled(self._reading.parameters, self._reading.clues, draft)
+
+    def _step(self, draft: Draft, site: Site | None) -> Step | None:
+        key = repr(draft)
+        if key in self._tried:
+            return None
+        self._tried.add(key)
+        return Step(draft, self._attempt(draft), site)
+
+    def _higher(self, start: Step) -> Step | None:
+        """The first neighbour that comes further than `start`; None without one.
+
+        Where no single change helps, changes are made to those neighbours that are refused at the
+        same place for another reason.
+        """
+        reasons = {start.trial.refusal}
+        frontier = [start]
+        while frontier:
+            sideways: list[Step] = []
+            for draft in self._neighbours(frontier.pop(0)):
+                if not self._is_open:
+                    return None
+                step = self._step(draft, start.site)
+                if step is None:
+                    continue
+                if step.height > start.height or step.is_done:
+                    return step
+                if step.height == start.height and step.trial.refusal not in reasons:
+                    reasons.add(step.trial.refusal)
+                    sideways.append(step)
+            frontier += sideways[:_SIDEWAYS]
+        return None
+
+    def _neighbours(self, step: Step) -> Iterator[Draft]:
+        """Yield drafts with one other argument, those first that the refusal speaks of."""
+        reason = step.trial.refusal or step.trial.doubt or ""
+        if "finite" in reason:
+            for domain in _DOMAINS:
+                yield tuple(_within(value, domain) for value in step.draft)
+        words = list(dict.fromkeys(re.findall(r"[a-z][a-z_]{2,}", reason)))[:_MOST_WORDS]
+        order = self._order(f"{step.trial.line} {reason}")
+        streams = []
+        for at in order:
+            others = alternatives(self._reading, step.draft, at)
+            streams.append((at, itertools.chain(words if self._may_be_word(at) else (), others)))
+        for at, value in _in_turn(streams):
+            if value != step.draft[at] or type(value) is not type(step.draft[at]):
+                yield self._settled((*step.draft[:at], value, *step.draft[at + 1 :]))
+
+    def _may_be_word(self, at: int) -> bool:
+        use = self._reading.uses[self._reading.parameters[at].name]
+        return not (use.attributes or use.is_count or use.is_dtype)
+
+    def _order(self, said: str) -> list[int]:
+        names = [parameter.name for parameter in self._reading.parameters]
+        spoken = [i for i, name in enumerate(names) if re.search(rf"\b{re.escape(name)}\b", said)]
+        return [*spoken, *(i for i in range(len(names)) if i not in spoken)]
+
+
+def _in_turn(streams: Sequence[tuple[int, Iterator[Any]]]) -> Iterator[tuple[int, Any]]:
+    """Yield some values of each stream in turn, until all are empty."""
+    remaining = list(streams)
+    while remaining:
+        for each in list(remaining):
+            at, stream = each
+            values = list(itertools.islice(stream, _IN_TURN))
+            if len(values) < _IN_TURN:
+                remaining.remove(each)
+            yield from ((at, value) for value in values)
+
+
+def _within(value: Any, domain: Domain) -> Any:
+    if is_tensor(value) and "values" not in value and "dtype" not in value:
+        return {**value, **domain}
+    return value

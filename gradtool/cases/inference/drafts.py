@@ -1,0 +1,142 @@
+"""Drafts: a value for each parameter, as a configuration writes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.library import library
+from gradtool.cases.inference.candidates import Parameters
+from gradtool.cases.inference.clues import Clues
+from gradtool.config.schema import CaseConfig
+from gradtool.config.tensor_spec import is_tensor
+
+Draft = tuple[Any, ...]
+
+_LARGEST = 8
+"""Extent beyond which tensors of calls are made smaller, if the Function accepts that."""
+
+_SMALL = (6, 5, 4, 7, 3, 8)
+"""Extents in place of larger ones, a different one for each."""
+
+_SCALES = ((2, 0), (1, 1), (1, -1))
+"""Factors and terms for the extents of another draft, those first that keep ratios."""
+
+_FEW = 60
+"""Entries that are checked in no time."""
+
+
+def case_of(parameters: Parameters, draft: Draft, name: str) -> CaseConfig:
+    """The case that a draft is."""
+    named = [parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters]
+    pairs = list(zip(parameters, draft, named, strict=True))
+    return CaseConfig(
+        args=tuple(value for _, value, by_name in pairs if not by_name),
+        kwargs={parameter.name: value for parameter, value, by_name in pairs if by_name},
+        name=name,
+    )
+
+
+def settled(parameters: Parameters, clues: Clues, draft: Draft) -> Draft:
+    """Ask for no gradient of tensors that backward returns None for, unless a call does."""
+    return tuple(
+        {**value, "requires_grad": False}
+        if parameter.name in clues.undifferentiated and _is_open(value)
+        else value
+        for parameter, value in zip(parameters, draft, strict=True)
+    )
+
+
+def _is_open(value: Any) -> bool:
+    """Return True for a floating tensor of which nothing says if it gets a gradient."""
+    return is_floating(value) and "requires_grad" not in value
+
+
+def is_floating(value: Any) -> bool:
+    """Return True for a value that stands for a floating or complex tensor."""
+    if not is_tensor(value):
+        return False
+    if "values" in value:
+        return np.asarray(value["values"]).dtype.kind == "f"
+    return str(value.get("dtype", "float64"))[0] in "fc"
+
+
+def as_written(value: Any) -> Any:
+    """Write a value that code passes as a configuration does; an object stands for itself."""
+    if isinstance(value, library().Tensor):
+        return _tensor_as_written(value)
+    if isinstance(value, list) and any(isinstance(each, library().Tensor) for each in value):
+        return [as_written(each) for each in value]
+    if value is None or type(value) in {bool, int, float, str}:
+        return value
+    return {"literal": value}
+
+
+def _tensor_as_written(tensor: Any) -> dict[str, Any]:
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        if not tensor.numel():
+            return {"shape": list(tensor.shape), "dtype": "int64"}
+        return {"values": tensor.tolist()}
+    spec: dict[str, Any] = {"shape": list(tensor.shape)}
+    if tensor.requires_grad:
+        spec["requires_grad"] = True
+    if tensor.is_complex():
+        return {**spec, "dtype": "complex128"}
+    return {**spec, **_range(tensor)}
+
+
+def _range(tensor: Any) -> dict[str, float]:
+    """The range of values where none is negative, such as those of ``torch.rand``."""
+    values = library().array(tensor.detach())
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    if not 0 <= low < high < float("inf"):
+        return {}
+    # Away from 0, where a logarithm or a root has no derivative.
+    return {"low": round(max(low, high / 20), 3), "high": round(high, 3)}
+
+
+def shape_of(spec: Mapping[str, Any]) -> list[int]:
+    """The extents of the tensor that a value stands for."""
+    return list(spec["shape"]) if "shape" in spec else list(np.shape(spec["values"]))
+
+
+def smaller(draft: Draft) -> Draft:
+    """Replace large extents by small ones, equal extents by equal ones."""
+    large = dict.fromkeys(
+        extent
+        for each in draft
+        if is_tensor(each)
+        for extent in shape_of(each)
+        if extent > _LARGEST
+    )
+    small = dict(zip(large, _SMALL * len(large), strict=False))
+    return tuple(_mapped(value, small) for value in draft)
+
+
+def others(draft: Draft) -> list[Draft]:
+    """List the draft with other extents: small ones first, and others by their size."""
+    extents = [extent for extent in _extents(draft) if extent > 1]
+    changes = [{n: max(2, n * factor + term) for n in extents} for factor, term in _SCALES]
+    changes += [{extent: extent + 1} for extent in extents]
+    drafts = [tuple(_mapped(value, change) for value in draft) for change in changes]
+    return sorted((each for each in drafts if each != draft), key=lambda d: max(_FEW, entries(d)))
+
+
+def entries(draft: Draft) -> int:
+    """The number of entries of the floating tensors."""
+    return sum(math.prod(shape_of(each)) for each in draft if is_floating(each))
+
+
+def _extents(draft: Draft) -> dict[int, None]:
+    return dict.fromkeys(n for each in draft if is_tensor(each) for n in shape_of(each))
+
+
+def _mapped(value: Any, extents: Mapping[int, int]) -> Any:
+    if isinstance(value, list):
+        return [_mapped(each, extents) if is_tensor(each) else each for each in value]
+    if not is_tensor(value) or "values" in value:
+        return value
+    return {**value, "shape": [extents.get(extent, extent) for extent in value["shape"]]}

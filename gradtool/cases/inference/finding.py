@@ -1,0 +1,124 @@
+"""Cases of a Function: from its signature, and where none is found, from what its source says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gradtool.cases.inference.candidates import Parameters, variants
+from gradtool.cases.inference.certainty import is_stated
+from gradtool.cases.inference.climbing import Climb, Step
+from gradtool.cases.inference.clues import Clues
+from gradtool.cases.inference.drafts import Draft, case_of, entries, is_floating, others, shape_of
+from gradtool.cases.inference.reading import Reading, read
+from gradtool.cases.inference.search import SearchResult, infer
+from gradtool.cases.inference.trials import Trial
+from gradtool.collect.checkable import Checkable
+from gradtool.config.schema import CaseConfig
+
+_BUDGET = 400
+"""Tries from what the source says."""
+
+_SECONDS = 5.0
+"""Time after which no further one is made: a slow Function is to be told from one that hangs."""
+
+_OTHERS = 8
+"""Tries of other extents."""
+
+_MANY = 120
+"""Entries beyond which smaller tensors are used if they are accepted too."""
+
+FIRST, SECOND = "inferred", "inferred-2"
+"""Names of the cases that are found by reading."""
+
+
+@dataclass(frozen=True)
+class Tries:
+    """Ways to try a case."""
+
+    attempt: Callable[[CaseConfig], Trial]
+    without_influence: Callable[[CaseConfig], list[int]]
+    """The positions of arguments that ask for a gradient, but that no output depends on."""
+
+
+def find_cases(
+    checkable: Checkable, parameters: Parameters, clues: Clues, tries: Tries, gaps: tuple[str, ...]
+) -> SearchResult:
+    """Find cases that forward accepts.
+
+    Those of the signature are used if there are any. Arguments that were read from the source
+    are used if forward and backward accept them, and an output depends on each that asks for a
+    gradient: there are two cases of them, with different extents if possible.
+
+    Args:
+        checkable: The Function or callable.
+        parameters: Its parameters, without ctx.
+        clues: What its source says of their names.
+        tries: Tries a case.
+        gaps: Errors that begin an objection which no arguments can meet.
+    """
+    search = infer(parameters, clues, tries.attempt)
+    if search.cases or not checkable.is_function or search.objection.startswith(gaps):
+        return search
+    required = next(variants(parameters))
+    reading = read(checkable.obj, required, clues) if required else None
+    return search if reading is None else _climbed(reading, tries, search)
+
+
+def _climbed(reading: Reading, tries: Tries, search: SearchResult) -> SearchResult:
+    def attempt(draft: Draft, name: str = FIRST) -> Trial:
+        case = case_of(reading.parameters, draft, name)
+        trial = tries.attempt(case)
+        return _doubted(reading, trial, case, tries) if trial.backward else trial
+
+    climb = Climb(reading, attempt, _BUDGET, time.monotonic() + _SECONDS)
+    best = climb.run()
+    search.calls += climb.calls
+    if best is None:
+        return search
+    if best.is_done:
+        drafts = _accepted(best.draft, attempt)
+        named = zip(drafts, (FIRST, SECOND), strict=False)
+        search.cases = [case_of(reading.parameters, *each) for each in named]
+        search.evidence = _evidence(best)
+        search.is_guess = not is_stated(reading, best)
+    elif best.height > search.reached:
+        search.likeliest = case_of(reading.parameters, best.draft, FIRST)
+        search.objection = best.trial.refusal or f"no refusal, but {best.trial.doubt}"
+    return search
+
+
+def _doubted(reading: Reading, trial: Trial, case: CaseConfig, tries: Tries) -> Trial:
+    """The trial of a case that backward accepts, with what speaks against using it."""
+    if any(map(_shows_little, case.args)):
+        return trial.doubted("every extent of a tensor is 1")
+    ignored = [reading.parameters[at].name for at in tries.without_influence(case)]
+    if ignored:
+        return trial.doubted(f"no output depends on {', '.join(ignored)}")
+    return trial
+
+
+def _shows_little(value: Any) -> bool:
+    """Return True for a floating tensor of several dimensions with one entry."""
+    return is_floating(value) and len(shape_of(value)) > 1 and set(shape_of(value)) == {1}
+
+
+def _accepted(draft: Draft, attempt: Callable[[Draft, str], Trial]) -> list[Draft]:
+    """List two drafts with different extents; where only `draft` is accepted, that twice.
+
+    Each is tried by the name of its case, from which its values follow.
+    """
+    found = [] if entries(draft) > _MANY else [draft]
+    for other in [*others(draft)[:_OTHERS], draft, draft]:
+        is_small = entries(other) <= max(_MANY, entries(draft))
+        if len(found) < 2 and is_small and attempt(other, (FIRST, SECOND)[len(found)]).backward:
+            found.append(other)
+    return found
+
+
+def _evidence(step: Step) -> str:
+    if step.site is None:
+        return "the source of forward"
+    return f"the call at {step.site.where}"

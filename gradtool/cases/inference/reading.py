@@ -1,0 +1,73 @@
+"""`Reading`: all that the source of a Function says about its arguments."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradtool.cases.inference.call_sites import Site, call_sites, module_source
+from gradtool.cases.inference.candidates import Parameters
+from gradtool.cases.inference.clues import Clues
+from gradtool.cases.inference.shape_facts import ShapeFacts
+from gradtool.cases.inference.shape_reading import read_shapes
+from gradtool.cases.inference.uses import Use, merge_helpers, read_uses
+
+_DIFFERENTIATES = re.compile(r"enable_grad|autograd\.grad|\.backward\(|\bvjp\b|\.grad\b")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that was read about the parameters of a Function."""
+
+    parameters: Parameters
+    clues: Clues
+    shapes: ShapeFacts
+    uses: Mapping[str, Use]
+    namespace: Mapping[str, Any]
+    """The globals of forward."""
+    sites: Sequence[Site]
+    """Calls of it, in its module and in the files beside that."""
+    differentiates: bool
+    """The Function differentiates what it is given by autograd."""
+
+
+def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
+    """Read what a Function class says about `parameters`; None without source."""
+    module, text = module_source(function)
+    unwrapped = inspect.unwrap(getattr(function, "forward", function))
+    cls = _class_around(module, unwrapped) if module else None
+    if module is None or cls is None:
+        return None
+    forward = next(each for each in cls.body if getattr(each, "name", None) == "forward")
+    text = textwrap.dedent(ast.get_source_segment(text, cls) or "")
+    names = tuple(parameter.name for parameter in parameters)
+    uses = read_uses(forward, names, text)
+    helpers = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+    merge_helpers(uses, forward, helpers)
+    return Reading(
+        parameters=parameters,
+        clues=clues,
+        shapes=read_shapes(forward, names, text),
+        uses=uses,
+        namespace=getattr(unwrapped, "__globals__", {}),
+        sites=call_sites(function, module, names),
+        differentiates=bool(_DIFFERENTIATES.search(text)),
+    )
+
+
+def _class_around(tree: ast.Module, forward: Any) -> ast.ClassDef | None:
+    """The class that defines this ``forward``."""
+    line = getattr(getattr(forward, "__code__", None), "co_firstlineno", None)
+    for found in ast.walk(tree):
+        if isinstance(found, ast.ClassDef):
+            for each in found.body:
+                if isinstance(each, ast.FunctionDef) and each.name == "forward":
+                    first = min([each.lineno, *(d.lineno for d in each.decorator_list)])
+                    if first == line:
+                        return found
+    return None

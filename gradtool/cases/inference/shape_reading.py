@@ -1,0 +1,199 @@
+"""Shapes that the source of forward states: unpacked, asserted, or written beside a name.
+
+``b, n, d = x.shape`` gives `x` three extents, and every other tensor with an extent called ``d``
+the same one. ``assert rois.size(1) == 5``, ``if x.dim() != 3: raise``, and a docstring or comment
+such as ``idx: (B, npoint, nsample)`` state the like.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gradtool.cases.inference.shape_facts import Extent, ShapeFacts
+
+
+def read_shapes(node: ast.AST, names: tuple[str, ...], text: str) -> ShapeFacts:
+    """Read the facts from the syntax tree of forward and from the `text` around it."""
+    facts = ShapeFacts(names)
+    for found in ast.walk(node):
+        if isinstance(found, ast.Assign) and len(found.targets) == 1:
+            _unpacked(facts, found.targets[0], found.value)
+    for test in _required(node):
+        _compared(facts, test)
+    for name, extents in _written(text, names):
+        facts.shape(name, extents)
+    return facts
+
+
+def _required(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what has to hold: asserted, or the tests of conditions that raise."""
+    for found in ast.walk(node):
+        raises = isinstance(found, ast.If) and any(isinstance(s, ast.Raise) for s in found.body)
+        if isinstance(found, ast.Assert | ast.If) and (isinstance(found, ast.Assert) or raises):
+            yield found.test
+
+
+def _unpacked(facts: ShapeFacts, target: ast.expr, value: ast.expr) -> None:
+    """Read ``b, n, d = x.shape`` and ``n = x.shape[0]``."""
+    if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple):
+        for one, other in zip(target.elts, value.elts, strict=False):
+            _unpacked(facts, one, other)
+        return
+    name = _shape_of(value)
+    if name is not None and isinstance(target, ast.Tuple):
+        if all(isinstance(each, ast.Name) for each in target.elts):
+            own = [each.id for each in target.elts if isinstance(each, ast.Name)]
+            facts.shape(
+                name, [f"{name}.{i}" if n.startswith("_") else n for i, n in enumerate(own)]
+            )
+    elif isinstance(target, ast.Name) and (place := _extent_of(value)):
+        facts.extent(*place, target.id)
+
+
+def _shape_of(node: ast.expr) -> str | None:
+    """The name ``x`` of ``x.shape`` or ``x.size()``."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr="shape"):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[]):
+            return name
+    return None
+
+
+def _extent_of(node: ast.expr) -> tuple[str, int] | None:
+    """The name and the axis of ``x.shape[1]``, ``x.size(1)``, ``len(x)`` or ``x.numel()``."""
+    match node:
+        case ast.Subscript(value=value, slice=index) if name := _shape_of(value):
+            axis = _integer(index)
+            return None if axis is None else (name, axis)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[index]):
+            axis = _integer(index)
+            return None if axis is None else (name, axis)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numel"), args=[]):
+            return name, 0
+    return None
+
+
+def _integer(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            return -value
+    return None
+
+
+def _extent(node: ast.expr) -> Extent | None:
+    """An extent as it is written: a number, a name, or an expression of both."""
+    number = _integer(node)
+    if number is not None:
+        return number
+    text = ast.unparse(node)
+    return text if re.fullmatch(r"[\w\s+*/-]+", text) else None
+
+
+def _rank_of(node: ast.expr) -> str | None:
+    """The name ``x`` of ``x.dim()``, ``x.ndim`` or ``len(x.shape)``."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="dim" | "ndimension")):
+            return name
+        case ast.Attribute(value=ast.Name(id=name), attr="ndim"):
+            return name
+        case ast.Call(func=ast.Name(id="len"), args=[inner]):
+            return _shape_of(inner)
+    return None
+
+
+def _compared(facts: ShapeFacts, test: ast.expr) -> None:
+    """Read the comparisons of a test, each of which is taken to have to hold."""
+    for found in ast.walk(test):
+        if not isinstance(found, ast.Compare):
+            continue
+        sides = [found.left, *found.comparators]
+        for operator, one, other in zip(found.ops, sides, sides[1:], strict=False):
+            if isinstance(operator, ast.Eq | ast.NotEq):
+                _equal(facts, one, other)
+                _equal(facts, other, one)
+            elif isinstance(operator, ast.GtE | ast.Lt) and (name := _rank_of(one)):
+                facts.rank(name, _integer(other) or 0)
+
+
+def _equal(facts: ShapeFacts, one: ast.expr, other: ast.expr) -> None:
+    name, rank = _rank_of(one), _integer(other)
+    if name and rank is not None:
+        facts.rank(name, rank)
+        return
+    place = _extent_of(one)
+    if place:
+        there = _extent_of(other)
+        if there and there[0] in facts.names:
+            facts.rank(there[0], _least_rank(there[1]))
+            facts.extent(*place, f"{there[0]}[{there[1]}]")
+            facts.extent(*there, f"{there[0]}[{there[1]}]")
+        elif (extent := _extent(other)) is not None:
+            facts.extent(*place, extent)
+        return
+    whole = _shape_of(one)
+    if whole and isinstance(other, ast.Tuple):
+        extents = [_extent(each) for each in other.elts]
+        facts.shape(whole, [f"{whole}.{i}" if e is None else e for i, e in enumerate(extents)])
+    elif whole and (twin := _shape_of(other)) in facts.shapes and twin:
+        facts.shape(whole, facts.shapes[twin])
+    else:
+        _part(facts, one, other)
+
+
+def _least_rank(axis: int) -> int:
+    return axis + 1 if axis >= 0 else max(2, -axis)
+
+
+def _part(facts: ShapeFacts, one: ast.expr, other: ast.expr) -> None:
+    """Read ``x.shape[:2] == (b, h)`` and ``x.shape[2:] == (3, 3)``."""
+    match one, other:
+        case ast.Subscript(value=value, slice=ast.Slice(lower=low)), ast.Tuple(elts=elts):
+            name, start = _shape_of(value), 0 if low is None else _integer(low)
+            if name is None or start is None:
+                return
+            if name not in facts.shapes:
+                facts.rank(name, start + len(elts) if start >= 0 else len(elts))
+            for at, each in enumerate(elts):
+                extent = _extent(each)
+                if extent is not None:
+                    facts.extent(name, start + at, extent)
+
+
+_TERM = r"[\w*]+(?:\s*[-+*/]+\s*\w+)?"
+_BRACKETED = rf"[\(\[]\s*({_TERM}(?:\s*(?:,|\bx\b)\s*{_TERM})*,?)\s*[\)\]]"
+_CROSSES = re.compile(r"\b([A-Z](?:x[A-Z])+)\b")
+_WORDS = {"optional", "tensor", "int", "float", "bool", "default", "str", "list", "tuple", "none"}
+
+
+def _written(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, list[Extent]]]:
+    """Yield shapes written beside a name, in a docstring or comment, or in a message."""
+    for name in names:
+        beside = rf"(?<![\w.]){re.escape(name)}(?:\s*[,/]\s*\w+)*\s*:[^\n;]*?{_BRACKETED}"
+        for found in re.finditer(beside, text):
+            extents = _extents(found.group(1))
+            if extents:
+                yield name, extents
+                break
+    crossed = _CROSSES.search(text)
+    if crossed and len(names) == 1:
+        yield names[0], list(crossed.group(1).split("x"))
+    joint = re.compile(rf"(?<![\w.])(\w+)((?:\s*[,/]\s*\w+)+)\s*:[^\n;]*?{_BRACKETED}")
+    for found in joint.finditer(text):
+        extents = _extents(found.group(3))
+        for name in re.findall(r"\w+", found.group(1) + found.group(2)):
+            if extents and name in names:
+                yield name, extents
+
+
+def _extents(text: str) -> list[Extent]:
+    """The extents of ``B, 3, rotary_dim / 2``; none where a word of another meaning is there."""
+    parts = [part.strip() for part in re.split(r",|\bx\b", text) if part.strip()]
+    if any(part.lower() in _WORDS for part in parts) or (len(parts) == 1 and "," not in text):
+        single = parts[0] if len(parts) == 1 and parts[0].lower() not in _WORDS else ""
+        return [single] if re.fullmatch(r"[A-Z]\w?", single) else []
+    return [int(part) if part.isdigit() else part for part in parts if part != "*"]

@@ -1,0 +1,67 @@
+"""Arguments that are no tensors and no plain values: callables, matrices with a structure."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.library import library
+
+
+class SmoothFunction:
+    """A smooth function of any tensors, for a Function that differentiates what it is given.
+
+    Returns a tensor with the shape of its last floating argument, on which all others that can be
+    broadcast to it have an influence.
+    """
+
+    def __call__(self, *args: Any, **_: Any) -> Any:
+        """Compute it."""
+        tensors = [each for each in args if isinstance(each, library().Tensor)]
+        tensors = [each for each in tensors if each.is_floating_point()]
+        if not tensors:
+            raise TypeError("no floating tensor was given")
+        last = tensors[-1]
+        result = last.tanh()
+        for other in tensors[:-1]:
+            if _broadcasts(tuple(other.shape), tuple(last.shape)):
+                result = result + 0.5 * other.sin()
+        return result
+
+    def __repr__(self) -> str:
+        return "a smooth function"
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    pairs = zip(reversed(shape), reversed(to), strict=False)
+    return len(shape) <= len(to) and all(one in (1, other) for one, other in pairs)
+
+
+def matrices(kind: str, shape: tuple[int, ...]) -> list[Any]:
+    """Entries of square matrices of a kind, the same for each shape.
+
+    Args:
+        kind: ``positive definite``, ``symmetric``, ``orthogonal``, ``lower triangular`` or
+            ``square``.
+        shape: At least two extents, the last two equal.
+    """
+    size = shape[-1]
+    count = math.prod(shape[:-2])
+    made = [_matrix(kind, size, 7 * each + size) for each in range(count)]
+    entries: list[Any] = np.round(np.array(made).reshape(shape), 12).tolist()
+    return entries
+
+
+def _matrix(kind: str, size: int, seed: int) -> Any:
+    drawn = np.random.default_rng(seed).standard_normal((size, size))
+    if kind == "orthogonal":
+        return np.linalg.qr(drawn)[0]
+    if kind == "lower triangular":
+        return np.tril(drawn) + 2.0 * np.eye(size)
+    if kind == "positive definite":
+        return drawn @ drawn.T / size + np.eye(size)
+    if kind == "symmetric":
+        return (drawn + drawn.T) / 2.0 + np.diag(np.arange(size))
+    return drawn / 2.0 + np.eye(size)

@@ -1,0 +1,156 @@
+"""Values that the source suggests for a parameter, the likeliest first."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from gradtool.adapters.library import library
+from gradtool.cases.inference.drafts import as_written
+from gradtool.cases.inference.reading import Reading
+from gradtool.cases.inference.roles import Role, roles
+from gradtool.cases.inference.stand_ins import SmoothFunction, matrices
+from gradtool.cases.inference.uses import Use
+
+
+def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
+    """Yield values for a parameter, the likeliest first."""
+    name, use = parameter.name, reading.uses[parameter.name]
+    if use.is_dtype:
+        # A tensor would be accepted, for `x.to(other)` takes one too, and show nothing.
+        yield from ({"literal": library().torch.float64}, {"literal": library().torch.float32})
+        return
+    shape = reading.shapes.concrete().get(name)
+    yield from _not_numeric(reading, parameter, use)
+    size = reading.shapes.sizes().get(name)
+    if size is not None and shape is None:
+        yield size
+    if use.length is not None:
+        yield from ([1] * use.length, [2] * use.length, [0] * use.length)
+    if use.is_index or use.is_cast or _is_length(name):
+        yield from _indices(reading, name, shape, use)
+    elif use.is_mask:
+        yield {"shape": list(shape or _base(reading)), "dtype": "bool"}
+    elif use.matrix:
+        yield from square_matrices(reading, name, use.matrix, _squared(shape))
+    elif shape is not None:
+        yield {"shape": list(shape)}
+    if use.is_count and not use.attributes:
+        yield from (2, 1, 3)
+    if parameter.name.endswith("kwargs"):
+        yield {"literal": {}}
+    if use.loops and re.search(r"list|tuple|sequence|iterable", str(parameter.annotation), re.I):
+        yield [{"shape": list(_base(reading))}, {"shape": list(_base(reading))}]
+    if use.is_tested and not use.attributes:
+        yield from (False, True)
+    base = _base(reading)
+    for role in roles(parameter, reading.clues):
+        yield _of_role(role, base)
+
+
+def _of_role(role: Role, base: tuple[int, ...]) -> Any:
+    return {"shape": list(base)} if role.fill is None else role.fill(base)
+
+
+def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> Iterator[Any]:
+    """Yield members of enums, strings, callables and objects."""
+    for value in dict.fromkeys(map(_hashable, use.values)):
+        found = _evaluated(value, reading.namespace)
+        if found is not None:
+            yield as_written(found)
+    if use.is_generator:
+        yield None
+    if use.may_be_none and parameter.name in reading.clues.undifferentiated:
+        yield None
+    note = parameter.annotation
+    if _is_configuration(note) and (made := _made(note)) is not None:
+        yield {"literal": made}
+    if reading.differentiates and (use.is_called or "Module" in str(note)):
+        yield {"literal": SmoothFunction()}
+    if use.is_unused and parameter.name in reading.clues.undifferentiated:
+        yield None
+    is_tensor = any(hasattr(library().Tensor, name) for name in use.attributes)
+    if use.attributes and not is_tensor and not use.is_called:
+        yield {"literal": SimpleNamespace(**dict.fromkeys(use.attributes, 2))}
+
+
+def _is_configuration(note: Any) -> bool:
+    """Return True for a class of the user's, such as that of a configuration."""
+    if not isinstance(note, type) or note is inspect.Parameter.empty:
+        return False
+    return note.__module__ != "builtins" and not issubclass(note, library().Tensor)
+
+
+def _hashable(value: Any) -> Any:
+    return ast.unparse(value) if isinstance(value, ast.Attribute) else (value,)
+
+
+def _evaluated(value: Any, namespace: Mapping[str, Any]) -> Any:
+    """The value of a constant, or of a member such as ``Mode.ROW``; None if there is none."""
+    if isinstance(value, tuple):
+        return value[0]
+    found: Any = namespace.get(value.split(".")[0])
+    for attribute in value.split(".")[1:]:
+        found = getattr(found, attribute, None)
+    return found
+
+
+def _made(cls: type[Any]) -> Any:
+    """An instance made without arguments; None if that raises."""
+    try:
+        return cls()
+    except Exception:  # The user's constructor may raise anything.
+        return None
+
+
+def square_matrices(
+    reading: Reading, name: str, kind: str, shape: tuple[int, ...]
+) -> Iterator[dict[str, Any]]:
+    """Yield square matrices; one with a structure only where no gradient is taken by its entries.
+
+    A change of one entry leaves the matrices for which the gradient of forward holds.
+    """
+    if name in reading.clues.undifferentiated:
+        yield {"values": matrices(kind, shape), "requires_grad": False}
+    elif kind == "square":
+        yield {"values": matrices(kind, shape)}
+
+
+def _is_length(name: str) -> bool:
+    return name.endswith(("lengths", "lens", "_len", "seqlens", "offsets", "ptr"))
+
+
+def _base(reading: Reading) -> tuple[int, ...]:
+    """The shape of the first tensor, as far as it is known."""
+    known = reading.shapes.concrete()
+    return next((known[p.name] for p in reading.parameters if p.name in known), (3, 4))
+
+
+def _squared(shape: tuple[int, ...] | None) -> tuple[int, ...]:
+    return (3, 3) if not shape or len(shape) < 2 else (*shape[:-2], shape[-1], shape[-1])
+
+
+def _indices(
+    reading: Reading, name: str, shape: tuple[int, ...] | None, use: Use
+) -> Iterator[dict[str, Any]]:
+    """Yield integer tensors: valid indices, lengths, or the ends of consecutive pieces."""
+    base = _base(reading)
+    first = base[0] if base else 2
+    # Longer than the tensor, so that some must repeat; one for each row where they are gathered.
+    own = shape if shape is not None else (first if use.gathers else first + 2,)
+    if name.endswith(("seqlens", "offsets", "ptr")):
+        count = own[0] if len(own) == 1 else 3
+        pieces = sorted({0, *range(1, count - 1), max(base[0] if base else 3, count - 1)})
+        yield {"values": pieces if "cu_" in name or "ptr" in name else list(range(count))}
+    elif _is_length(name) and len(own) == 1:
+        yield {"values": [2 - (at % 2) for at in range(own[0])]}
+    known = [extent for each in reading.shapes.concrete().values() for extent in each]
+    spec = {"dtype": "int64", "low": 0, "high": min([2, *known]) or 1}
+    if use.gathers and shape is None and len(base) > 1:
+        # One entry along the gathered dimension: more may repeat, and hide what scatters them.
+        yield {"shape": [base[0]], **spec}
+    yield {"shape": list(own), **spec}

@@ -1,0 +1,198 @@
+"""Trials: one call of a Function at arguments that may be wrong, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.common.random_state import global_generators
+from gradtool.adapters.library import library
+from gradtool.collect.checkable import Checkable
+from gradtool.engine._placeholder import EngineLacksError
+from gradtool.sandbox.user_errors import UserError, describe, summarise
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Result of one try of a Function at arguments."""
+
+    refusal: str | None = None
+    """Why these arguments were refused; None if they were accepted."""
+    finite: bool = True
+    """False if the result was refused for values that are not finite."""
+    output: tuple[int, ...] = ()
+    """Shape of the first floating result."""
+    backward: bool = False
+    """Backward accepted the results too."""
+    doubt: str | None = None
+    """The reason not to use arguments that forward accepts: backward refuses them, for one."""
+    reached: tuple[int, ...] = ()
+    """The lines of the user's file at which the call ended, outermost first, or a stage beyond."""
+    line: str = ""
+    """The text of the line that refused them."""
+
+    def doubted(self, why: str) -> Trial:
+        """The same, as arguments that are not to be used."""
+        return replace(self, backward=False, doubt=why, reached=(_THROUGH,))
+
+
+_IN_RESULT, _IN_BACKWARD, _THROUGH = 10**8, 10**9, 10**10
+"""Stages in place of a line: forward ran, its result was accepted, and backward ran too."""
+
+
+def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
+    """Run forward, and backward if forward accepts.
+
+    An exception of the user's code refuses the arguments. Running out of memory or time, or
+    the end of the process, is not a refusal and is passed on.
+    """
+    inputs = [_non_leaf(arg) for arg in args]
+    named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
+    with _silenced():
+        try:
+            result = checkable.call(*inputs, **named)
+        except MemoryError:
+            raise
+        except Exception as error:
+            if library().contract(error) != "raised":
+                return Trial()  # Forward ran through; a rule says what it did wrong.
+            reached, line = _place(error, checkable.file)
+            return Trial(refusal=summarise(error), reached=reached, line=line)
+        return _judge(result, checkable.file)
+
+
+def _place(error: Exception, file: Path) -> tuple[tuple[int, ...], str]:
+    """The lines of `file` through which an exception passed, and the text of the last."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == str(file)]
+    return tuple(frame.lineno or 0 for frame in own), (own[-1].line or "") if own else ""
+
+
+def rerun_forward(
+    checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> UserError | None:
+    """Run forward again, with its output, and let the debugger look at what it raises."""
+    inputs = [_non_leaf(arg) for arg in args]
+    named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
+    try:
+        checkable.call(*inputs, **named)
+    except Exception as error:
+        return describe(error, checkable.folder)
+    return None
+
+
+def _judge(result: Any, file: Path) -> Trial:
+    floating = _floating(result)
+    if not floating:
+        return Trial(refusal="forward returned no floating tensor", reached=(_IN_RESULT,))
+    try:
+        arrays = [library().array(value.detach()) for value in floating]
+    except Exception as error:
+        return Trial(
+            refusal=f"forward returned a tensor without readable values: {summarise(error)}"
+        )
+    if not all(np.isfinite(array).all() for array in arrays):
+        return Trial(
+            refusal="forward returned values that are not finite",
+            finite=False,
+            reached=(_IN_RESULT,),
+        )
+    if not any(value.numel() for value in floating):
+        return Trial(refusal="forward returned an empty tensor", reached=(_IN_RESULT,))
+    return _backward(floating, file)
+
+
+def _floating(result: Any) -> list[Any]:
+    outputs = [value for value in _flat(result) if isinstance(value, library().Tensor)]
+    return [value for value in outputs if value.is_floating_point() or value.is_complex()]
+
+
+def _backward(outputs: list[Any], file: Path) -> Trial:
+    """Run backward from all outputs that have a graph."""
+    shape = tuple(outputs[0].shape)
+    recorded = [value for value in outputs if value.requires_grad]
+    if not recorded:
+        return Trial(output=shape, doubt="no output has a gradient", reached=(_IN_BACKWARD,))
+    torch = library().torch
+    try:
+        torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])
+    except MemoryError:
+        raise
+    except EngineLacksError:
+        pass  # Arguments that avoid what the engine lacks would hide the lack.
+    except Exception as error:
+        reached, line = _place(error, file)
+        doubt = f"backward raises {summarise(error)}"
+        return Trial(output=shape, doubt=doubt, reached=(_IN_BACKWARD, *reached), line=line)
+    return Trial(output=shape, backward=True, reached=(_THROUGH,))
+
+
+def without_influence(checkable: Checkable, args: tuple[Any, ...], seed: int) -> list[int]:
+    """The positions of arguments that ask for a gradient, but that no output depends on.
+
+    Each is scaled entry by entry, and then negated, so that a rounding or a step is crossed too.
+    What forward refuses after the change, it depends on.
+    """
+
+    def outputs(inputs: Sequence[Any]) -> list[Any] | None:
+        with _silenced(), global_generators(seed):
+            try:
+                result = checkable.call(*map(_non_leaf, inputs))
+            except MemoryError:
+                raise
+            except Exception:
+                return None
+            return [library().array(value.detach()) for value in _floating(result)]
+
+    reference = outputs(args)
+    found = []
+    for at, arg in enumerate(args):
+        if isinstance(arg, library().Tensor) and arg.requires_grad and arg.numel():
+            others = (outputs([*args[:at], other, *args[at + 1 :]]) for other in _changed(arg))
+            if all(_equal(reference, other) for other in others):
+                found.append(at)
+    return found
+
+
+def _changed(tensor: Any) -> Iterator[Any]:
+    factors = np.linspace(0.55, 1.6, tensor.numel()).reshape(tuple(tensor.shape))
+    yield (tensor.detach() * library().tensor(factors).to(tensor)).requires_grad_()
+    yield (-tensor.detach()).requires_grad_()
+
+
+def _equal(one: list[Any] | None, other: list[Any] | None) -> bool:
+    if one is None or other is None or len(one) != len(other):
+        return False
+    return all(np.array_equal(*pair, equal_nan=True) for pair in zip(one, other, strict=True))
+
+
+def _non_leaf(value: Any) -> Any:
+    """Make a tensor no leaf, like one in the middle of a model: it may be changed in place."""
+    if isinstance(value, library().Tensor):
+        return value.clone()
+    return value
+
+
+def _flat(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, tuple | list) else [result]
+
+
+@contextlib.contextmanager
+def _silenced() -> Iterator[None]:
+    """Drop output and warnings: a search tries many arguments that are wrong."""
+    with (
+        warnings.catch_warnings(),
+        np.errstate(all="ignore"),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,278 @@
+"""Uses of parameters that show what kind of value they take: read from the source of forward."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_INDEXING = {
+    "gather": 1,
+    "index_select": 1,
+    "index_add": 1,
+    "index_add_": 1,
+    "index_copy": 1,
+    "scatter": 1,
+    "scatter_": 1,
+    "scatter_add": 1,
+    "scatter_add_": 1,
+    "take": 0,
+    "embedding": 0,
+}
+"""Methods that take an index, and its place among their arguments."""
+
+_POSITIVE_DEFINITE = {"cholesky", "cholesky_ex", "cholesky_inverse"}
+_SYMMETRIC = {"eigh", "eigvalsh", "symeig"}
+_SQUARE = {"inv", "inverse", "det", "slogdet", "logdet", "matrix_exp", "solve"}
+
+
+_TAKES_COUNTS = {"view", "reshape", "new_zeros", "new_empty", "expand", "repeat", "zeros", "arange"}
+"""Methods whose arguments are extents."""
+
+
+@dataclass
+class Use:
+    """The uses of one parameter in the source."""
+
+    values: list[Any] = field(default_factory=list)
+    """Plain values that it is compared with."""
+    is_index: bool = False
+    """It indexes a tensor."""
+    gathers: bool = False
+    """It does so along one dimension only, by ``gather`` or ``scatter``."""
+    is_mask: bool = False
+    is_dtype: bool = False
+    is_called: bool = False
+    may_be_none: bool = False
+    """It is compared with None."""
+    is_tested: bool = False
+    """It is the condition of an ``if``, and nothing else is known of it."""
+    is_cast: bool = False
+    """It is converted to a floating dtype, so it has another."""
+    length: int | None = None
+    """The number of values that it is unpacked to."""
+    is_generator: bool = False
+    is_count: bool = False
+    """It is an extent, or the end of a range."""
+    is_unused: bool = False
+    """Nothing but the context keeps it."""
+    matrix: str | None = None
+    """``positive definite``, ``symmetric``, ``orthogonal``, ``lower triangular`` or ``square``."""
+    loops: bool = False
+    """It is iterated over."""
+    attributes: set[str] = field(default_factory=set)
+
+
+def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use]:
+    """Read the uses of the parameters `names` in forward; `text` has its messages."""
+    uses = {name: Use() for name in names}
+    counted = dict.fromkeys(names, 0)
+    for found in ast.walk(node):
+        if isinstance(found, ast.Name) and found.id in counted:
+            counted[found.id] += 1
+        _seen(uses, found)
+    for name, use in uses.items():
+        use.matrix = use.matrix or _said(text, name, len(names))
+        kept = _kept(node, name)
+        use.is_unused = counted[name] <= kept
+    return uses
+
+
+def merge_helpers(
+    uses: dict[str, Use], node: ast.AST, functions: Mapping[str, ast.FunctionDef]
+) -> None:
+    """Add the values that helpers of the module compare their arguments with."""
+    for found in ast.walk(node):
+        if not (isinstance(found, ast.Call) and isinstance(found.func, ast.Name)):
+            continue
+        helper = functions.get(found.func.id)
+        if helper is None:
+            continue
+        own = tuple(arg.arg for arg in helper.args.args)
+        inside = read_uses(helper, own, "")
+        for name, argument in zip(own, found.args, strict=False):
+            if isinstance(argument, ast.Name) and argument.id in uses:
+                use, other = uses[argument.id], inside[name]
+                use.values += other.values
+                use.is_index |= other.is_index
+                use.is_dtype |= other.is_dtype
+                use.is_called |= other.is_called
+                use.is_count |= other.is_count
+
+
+def _kept(node: ast.AST, name: str) -> int:
+    """Count the assignments that only keep a parameter on the context."""
+    return sum(
+        isinstance(found, ast.Assign)
+        and isinstance(found.value, ast.Name)
+        and found.value.id == name
+        and all(isinstance(target, ast.Attribute) for target in found.targets)
+        for found in ast.walk(node)
+    )
+
+
+def _said(text: str, name: str, count: int) -> str | None:
+    """The kind of matrix that a message asks for."""
+    lowered = text.lower()
+    for word in ("positive definite", "orthogonal", "lower triangular", "symmetric"):
+        at = lowered.find(word)
+        near = text[max(0, at - 60) : at + 60]
+        if at >= 0 and (count == 1 or f"{name} " in near or f"{name}." in near):
+            return word
+    return None
+
+
+def _seen(uses: dict[str, Use], node: ast.AST) -> None:
+    match node:
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
+            _values(uses, left, ops, comparators)
+        case ast.Call():
+            _called(uses, node)
+        case ast.If(test=test) | ast.IfExp(test=test):
+            _tested(uses, test)
+        case ast.Assign(targets=[ast.Tuple(elts=elts)], value=ast.Name(id=name)) if name in uses:
+            uses[name].length = len(elts)
+        case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)):
+            _mark(uses, name, "loops")
+        case ast.Subscript(value=ast.Name(id=name), slice=index):
+            _indexed(uses, name, index)
+        case ast.Subscript(slice=index):
+            _indexed(uses, None, index)
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in uses:
+            uses[name].attributes.add(attribute)
+
+
+def _mark(uses: dict[str, Use], name: str, flag: str) -> None:
+    if name in uses:
+        setattr(uses[name], flag, True)
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+def _indexed(uses: dict[str, Use], indexed: str | None, index: ast.expr) -> None:
+    """Read ``x[index]``, ``x[rows, index]`` and ``x[mask]``."""
+    for part in index.elts if isinstance(index, ast.Tuple) else [index]:
+        match part:
+            case ast.Name(id=name) if name in uses and name != indexed:
+                uses[name].is_index = True
+            case ast.Subscript(value=ast.Name(id=name)) if name in uses:
+                uses[name].is_index = True
+            case ast.BinOp(left=ast.Name(id=name)) if name in uses:
+                uses[name].is_index = True
+
+
+def _values(
+    uses: dict[str, Use], left: ast.expr, ops: Iterable[ast.cmpop], others: Iterable[ast.expr]
+) -> None:
+    """Read ``mode == "periodic"`` and ``mode in ("sum", "mean")``."""
+    sides = [left, *others]
+    for operator, one, other in zip(ops, sides, sides[1:], strict=False):
+        if isinstance(one, ast.Name) and isinstance(other, ast.Constant) and other.value is None:
+            _mark(uses, one.id, "may_be_none")
+        for name, value in ((one, other), (other, one)):
+            if isinstance(name, ast.Name) and name.id in uses:
+                uses[name.id].values += _listed(
+                    value, is_container=isinstance(operator, ast.In | ast.NotIn)
+                )
+
+
+def _listed(node: ast.expr, *, is_container: bool) -> list[Any]:
+    parts = (
+        node.elts if is_container and isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+    )
+    found: list[Any] = []
+    for part in parts:
+        if isinstance(part, ast.Constant) and isinstance(part.value, str | int):
+            found.append(part.value)
+        elif isinstance(part, ast.Attribute):
+            found.append(part)  # A member of an enum, which the caller evaluates.
+    return found
+
+
+def _tested(uses: dict[str, Use], test: ast.expr) -> None:
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    for part in parts:
+        inner = part.operand if isinstance(part, ast.UnaryOp) else part
+        if isinstance(inner, ast.Name):
+            _mark(uses, inner.id, "is_tested")
+
+
+def _called(uses: dict[str, Use], node: ast.Call) -> None:
+    match node.func:
+        case ast.Name(id=name) if name in uses:
+            uses[name].is_called = True
+        case ast.Name(id="range"):
+            for argument in node.args:
+                if isinstance(argument, ast.Name):
+                    _mark(uses, argument.id, "is_count")
+        case ast.Name(id="int") if len(node.args) == 1:
+            for name in _names(node.args[0]):
+                if isinstance(node.args[0], ast.Subscript) and not _is_float(node.args[0]):
+                    _mark(uses, name, "is_index")
+                break
+        case ast.Attribute(value=owner, attr=method):
+            _method(uses, node, owner, method)
+    for keyword in node.keywords:
+        if isinstance(keyword.value, ast.Name) and keyword.value.id in uses:
+            if keyword.arg == "dtype":
+                uses[keyword.value.id].is_dtype = True
+            elif keyword.arg == "generator":
+                uses[keyword.value.id].is_generator = True
+
+
+def _is_float(node: ast.expr) -> bool:
+    return "float" in ast.unparse(node)
+
+
+def _method(uses: dict[str, Use], node: ast.Call, owner: ast.expr, method: str) -> None:
+    arguments = [each for each in node.args if not isinstance(each, ast.Starred)]
+    is_module = isinstance(owner, ast.Name) and owner.id not in uses
+    if method in _INDEXING and arguments:
+        at = _INDEXING[method] + (is_module and method not in {"embedding"} and _is_library(owner))
+        if at < len(arguments):
+            name = next((each for each in _names(arguments[at]) if each in uses), None)
+            if name is not None:
+                uses[name].is_index = True
+                uses[name].gathers |= method.startswith(("gather", "scatter"))
+    if method in {"masked_fill", "masked_fill_", "masked_select"} and arguments:
+        for name in _names(arguments[0]):
+            _mark(uses, name, "is_mask")
+    if method == "where" and arguments and isinstance(arguments[0], ast.Name | ast.Subscript):
+        for name in _names(arguments[0]):
+            _mark(uses, name, "is_mask")
+    if isinstance(owner, ast.Name) and owner.id in uses:
+        _of_own(uses[owner.id], method, arguments, uses)
+    if method in _TAKES_COUNTS:
+        for each in arguments:
+            if isinstance(each, ast.Name):
+                _mark(uses, each.id, "is_count")
+    kind = _kind_of_matrix(method)
+    if kind is not None:
+        for each in (owner, *arguments[:1]):
+            if isinstance(each, ast.Name) and each.id in uses:
+                uses[each.id].matrix = uses[each.id].matrix or kind
+
+
+def _is_library(owner: ast.expr) -> bool:
+    return isinstance(owner, ast.Name) and owner.id in {"torch", "F"}
+
+
+def _of_own(use: Use, method: str, arguments: list[ast.expr], uses: dict[str, Use]) -> None:
+    if method == "to" and arguments:
+        first = arguments[0]
+        use.is_cast |= isinstance(first, ast.Attribute) and first.attr == "dtype"
+        if isinstance(first, ast.Name) and first.id in uses:
+            uses[first.id].is_dtype = True
+    elif method in {"float", "double"} and not arguments:
+        use.is_cast = True
+
+
+def _kind_of_matrix(method: str) -> str | None:
+    if method in _POSITIVE_DEFINITE:
+        return "positive definite"
+    if method in _SYMMETRIC:
+        return "symmetric"
+    return "square" if method in _SQUARE else None

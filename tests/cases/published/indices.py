@@ -1,0 +1,101 @@
+"""Gathers, scatters and segments, which take integer tensors of several ranks."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import Function
+
+
+class GroupingOperation(Function):
+    """Shapes are stated in the docstring only."""
+
+    @staticmethod
+    def forward(ctx, features, idx):
+        """
+        Args:
+            features: (B, C, N) tensor of features to group
+            idx: (B, npoint, nsample) tensor of indices
+        """
+        b, npoint, nsample = idx.size()
+        _, c, n = features.size()
+        ctx.save_for_backward(idx)
+        ctx.n = n
+        flat = idx.reshape(b, 1, npoint * nsample).expand(-1, c, -1)
+        return features.gather(2, flat).reshape(b, c, npoint, nsample)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (idx,) = ctx.saved_tensors
+        b, c, npoint, nsample = grad_output.shape
+        flat = idx.reshape(b, 1, npoint * nsample).expand(-1, c, -1)
+        grad = torch.zeros(b, c, ctx.n, dtype=grad_output.dtype)
+        return grad.scatter_add(2, flat, grad_output.reshape(b, c, -1)), None
+
+
+class GroupingAssigns(Function):
+    """A backward that assigns where it should add: entries that repeat are lost."""
+
+    @staticmethod
+    def forward(ctx, features, idx):
+        """
+        Args:
+            features: (B, C, N) tensor of features to group
+            idx: (B, npoint, nsample) tensor of indices
+        """
+        b, npoint, nsample = idx.size()
+        _, c, n = features.size()
+        ctx.save_for_backward(idx)
+        ctx.n = n
+        flat = idx.reshape(b, 1, npoint * nsample).expand(-1, c, -1)
+        return features.gather(2, flat).reshape(b, c, npoint, nsample)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (idx,) = ctx.saved_tensors
+        b, c, npoint, nsample = grad_output.shape
+        flat = idx.reshape(b, 1, npoint * nsample).expand(-1, c, -1)
+        grad = torch.zeros(b, c, ctx.n, dtype=grad_output.dtype)
+        return grad.scatter(2, flat, grad_output.reshape(b, c, -1)), None
+
+
+class SegmentSum(Function):
+    """Pieces of rows between offsets."""
+
+    @staticmethod
+    def forward(ctx, src, indptr):
+        assert src.dim() == 3 and indptr.dim() == 1
+        if int(indptr[0]) != 0 or int(indptr[-1]) > src.size(0):
+            raise ValueError("indptr must start at 0 and end at the number of rows")
+        ctx.save_for_backward(indptr)
+        ctx.rows = src.size(0)
+        ends = indptr.tolist()
+        return torch.stack([src[a:b].sum(0) for a, b in zip(ends[:-1], ends[1:])])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (indptr,) = ctx.saved_tensors
+        ends = indptr.tolist()
+        parts = [g.expand(b - a, *g.shape) for g, a, b in zip(grad_output, ends[:-1], ends[1:])]
+        rest = ctx.rows - ends[-1]
+        zero = torch.zeros(rest, *grad_output.shape[1:], dtype=grad_output.dtype)
+        return torch.cat([*parts, zero]), None
+
+
+class TakeAlongLast(Function):
+    """One index for each row."""
+
+    @staticmethod
+    def forward(ctx, x, choice):
+        if x.ndim != 3:
+            raise ValueError("expected 3 dimensions")
+        if choice.shape != x.shape[:2]:
+            raise ValueError("choice has one entry for each row")
+        ctx.save_for_backward(choice)
+        ctx.shape = x.shape
+        return x.gather(-1, choice[..., None])[..., 0]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (choice,) = ctx.saved_tensors
+        grad = torch.zeros(ctx.shape, dtype=grad_output.dtype)
+        return grad.scatter(-1, choice[..., None], grad_output[..., None]), None

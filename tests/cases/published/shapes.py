@@ -1,0 +1,127 @@
+"""Shapes that are asserted, raised about, or shown by a test beside the module."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import Function
+
+
+class BoxArea(Function):
+    """The last extent is asserted."""
+
+    @staticmethod
+    def forward(ctx, boxes):
+        assert boxes.dim() == 3 and boxes.size(2) == 5, "boxes must be (n, k, 5)"
+        ctx.save_for_backward(boxes)
+        return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1]) + boxes[..., 4]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (boxes,) = ctx.saved_tensors
+        w, h = boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1]
+        return torch.stack([-h, -w, h, w, torch.ones_like(h)], -1) * grad_output[..., None]
+
+
+class BoxAreaSignLost(Function):
+    """A backward in which one sign is wrong."""
+
+    @staticmethod
+    def forward(ctx, boxes):
+        assert boxes.dim() == 3 and boxes.size(2) == 5, "boxes must be (n, k, 5)"
+        ctx.save_for_backward(boxes)
+        return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1]) + boxes[..., 4]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (boxes,) = ctx.saved_tensors
+        w, h = boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1]
+        return torch.stack([h, -w, h, w, torch.ones_like(h)], -1) * grad_output[..., None]
+
+
+class PointwiseConv(Function):
+    """Five dimensions with a weight that shares one."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        n, c, d, h, width = x.shape
+        out, inner = w.shape
+        if inner != c:
+            raise ValueError("w must have a column for each channel")
+        ctx.save_for_backward(x, w)
+        return torch.einsum("ncdhw,oc->nodhw", x, w)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        grad_x = torch.einsum("nodhw,oc->ncdhw", grad_output, w)
+        return grad_x, torch.einsum("nodhw,ncdhw->oc", grad_output, x)
+
+
+class Transition(Function):
+    """Square matrices in a batch, with a vector for each."""
+
+    @staticmethod
+    def forward(ctx, matrix, vector):
+        b, s, t, u = matrix.shape
+        if t != u:
+            raise ValueError("matrix should be a batch of square matrices")
+        assert vector.shape == (b, s, u)
+        ctx.save_for_backward(matrix, vector)
+        return (matrix @ vector[..., None])[..., 0]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        matrix, vector = ctx.saved_tensors
+        outer = grad_output[..., :, None] * vector[..., None, :]
+        return outer, (matrix.transpose(-1, -2) @ grad_output[..., None])[..., 0]
+
+
+class Interleave(Function):
+    """A list of extents whose sum a test beside the module shows."""
+
+    @staticmethod
+    def forward(ctx, x, parts, order):
+        if sum(parts) != x.shape[-1] or len(parts) != 3 or sorted(order) != [0, 1, 2]:
+            raise ValueError("cannot interleave")
+        ctx.parts, ctx.order = parts, order
+        pieces = x.split(parts, -1)
+        return torch.cat([pieces[at] for at in order], -1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        sizes = [ctx.parts[at] for at in ctx.order]
+        pieces = grad_output.split(sizes, -1)
+        return torch.cat([pieces[ctx.order.index(at)] for at in range(3)], -1), None, None
+
+
+class OnlySymmetric(Function):
+    """A matrix with a structure that a change of one entry would break."""
+
+    @staticmethod
+    def forward(ctx, a):
+        assert torch.equal(a, a.transpose(-1, -2)), "a must be symmetric"
+        assert a.shape[-1] > 1
+        ctx.save_for_backward(a)
+        return (a * a).sum()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (a,) = ctx.saved_tensors
+        return 2 * a * grad_output
+
+
+class Guessed(Function):
+    """Nothing tells the shape of the filter, for which the backward may be meant or not."""
+
+    @staticmethod
+    def forward(ctx, image, filt):
+        b, c, h, w = image.shape
+        if filt.numel() not in (12, 20):
+            raise ValueError("bad filter")
+        ctx.save_for_backward(filt)
+        return image * filt.sum()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (filt,) = ctx.saved_tensors
+        return grad_output * filt.mean(), None

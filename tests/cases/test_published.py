@@ -1,0 +1,89 @@
+"""Functions as published packages have them reach a verdict without a configuration."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gradtool.results.report import FunctionResult, Verdict
+from gradtool.run.runner import check
+from tests.options import check_options
+
+FOLDER = Path(__file__).parent / "published"
+
+RIGHT = {
+    "losses": ["NLLWithLabels", "MaskedHuber"],
+    "attention": ["ScaledDotProduct", "Rotary", "MaskedSoftmax"],
+    "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast"],
+    "strings": ["PaddedDifference", "SumAlong", "Activation"],
+    "quantisers": ["BoundedAffine", "Decay", "FixedPoint", "WindowOf"],
+    "shapes": ["BoxArea", "PointwiseConv", "Transition", "Interleave"],
+}
+WRONG = {
+    "losses": "NLLForgetsWeight",
+    "attention": "RotaryNotTurnedBack",
+    "indices": "GroupingAssigns",
+    "strings": "PaddedDifferenceRolledTwice",
+    "quantisers": "BoundedAffineForgetsScale",
+    "shapes": "BoxAreaSignLost",
+}
+WITHOUT_VERDICT = {
+    "losses::StackedList": "no output has a gradient",
+    "quantisers::MaskedCheckpoint": "no output depends on x",
+    "shapes::OnlySymmetric": "a must be symmetric",
+}
+
+
+@cache
+def checked(file: str) -> dict[str, FunctionResult]:
+    options = check_options(
+        paths=(str(FOLDER / f"{file}.py"),), isolation=False, explore="off", select=("GT0", "GT1")
+    )
+    return {function.name: function for _, function in check(options).functions()}
+
+
+def failed(function: FunctionResult) -> set[str]:
+    wrong = (Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED)
+    checks = [*function.checks, *(check for case in function.cases for check in case.checks)]
+    return {check.rule for check in checks if check.verdict in wrong}
+
+
+@pytest.mark.parametrize(("file", "name"), [(f, n) for f, names in RIGHT.items() for n in names])
+def test_a_right_function_passes(file: str, name: str) -> None:
+    function = checked(file)[name]
+    assert failed(function) <= set()
+    if function.cases[0].inferred_from:
+        assert len({case.arguments for case in function.cases}) == len(function.cases) == 2
+    assert all(case.compared for case in function.cases)
+
+
+def test_a_dtype_is_no_tensor() -> None:
+    function = checked("strings")["CastAndScale"]
+    assert failed(function) == set()
+    assert [case.arguments[1] for case in function.cases] == ["target: torch.float64"]
+
+
+@pytest.mark.parametrize(("file", "name"), WRONG.items())
+def test_a_wrong_function_fails_at_each_case(file: str, name: str) -> None:
+    cases = checked(file)[name].cases
+    assert cases
+    for case in cases:
+        assert {c.rule for c in case.checks if c.verdict is Verdict.FAIL} >= {"GT101"}
+
+
+def test_what_is_wrong_at_guessed_arguments_is_in_doubt() -> None:
+    function = checked("shapes")["Guessed"]
+    assert failed(function) == {"GT101"}
+    assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
+
+
+@pytest.mark.parametrize(("node", "why"), WITHOUT_VERDICT.items())
+def test_a_function_whose_arguments_may_not_be_meant_says_why(node: str, why: str) -> None:
+    file, name = node.split("::")
+    function = checked(file)[name]
+    (problem,) = function.checks
+    assert problem.rule == "GT002"
+    assert why in problem.findings[0].message
+    assert "give it a case in gradtool.yaml" in str(problem.findings[0].hint)
