@@ -29,7 +29,15 @@ from gradtool.explore.source import (
 )
 from gradtool.explore.ties import ties
 from gradtool.explore.trial import exact_gradients
-from gradtool.explore.values import asymmetric, less_special, near, single, values, zeros
+from gradtool.explore.values import (
+    asymmetric,
+    degenerate,
+    less_special,
+    near,
+    single,
+    values,
+    zeros,
+)
 
 
 def variants(
@@ -58,6 +66,7 @@ def variants(
         lambda: optional(checkable, point),
         lambda: _asymmetric(checkable, case, point),
         lambda: zeros(point, draws("zeros")),
+        lambda: degenerate(point),
         lambda: repeated(function, point),
         lambda: segments(point),
     ]

@@ -18,6 +18,7 @@ import numpy as np
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.point import Growth, Point, Variant
+from gradtool.explore.slope import has_other_slope
 from gradtool.explore.stale import stale_output
 from gradtool.explore.ties import same_slope
 from gradtool.results.report import Verdict
@@ -139,7 +140,7 @@ def _compared(
     cotangents = cotangents_of(seen, seed)
     exact = _exact(function, cotangents)
     if exact is None:
-        return Trial(Answer.REFUSED, 3)
+        return _measured(function, cotangents, seed)
     wanted = [each.differentiable for each in function.arguments]
     try:
         (found,) = function.vjps(function.primals, [cotangents])
@@ -159,6 +160,18 @@ def _compared(
         if is_wanted
     )
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 5)
+
+
+def _measured(function: FunctionDifferentiable, cotangents: Cotangents, seed: int) -> Trial:
+    """The trial of a variant at which only evaluations show the derivative."""
+    try:
+        (found,) = function.vjps(function.primals, [cotangents])
+        if not all(map(_is_finite, found)):
+            return Trial(Answer.REFUSED, 5)
+        differs = has_other_slope(function, cotangents, found, seed)
+    except Exception:  # The user's code may raise anything.
+        return Trial(Answer.REFUSED, 9)
+    return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 9)
 
 
 def _has_gradient(

@@ -61,6 +61,18 @@ def less_special(point: Point) -> Iterator[Variant]:
         yield Variant(point.having({at: moved}), change, is_less_special=True)
 
 
+def degenerate(point: Point) -> Iterator[Variant]:
+    """Yield variants of symmetric matrices of which two eigenvalues are the same."""
+    for at, array in point.continuous():
+        is_symmetric = any(trait.name == "symmetric" for trait in traits(array))
+        if is_symmetric and at in point.tracked:
+            values, vectors = np.linalg.eigh(array)
+            values[..., 0] = values[..., 1]
+            made = (vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2)
+            change = f"two eigenvalues of `{point.names[at]}` are equal"
+            yield Variant(point.having({at: restored(array, made.astype(array.dtype))}), change)
+
+
 def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants with a zero among the other entries, where these are of both signs."""
     for at in _movable(point):

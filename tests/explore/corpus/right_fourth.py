@@ -1,7 +1,9 @@
 """Right Functions with optional tensors, shared arguments, other ranks, and indices."""
 
+import numpy as np
 import torch
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 
 def draw(*shape):
@@ -210,3 +212,46 @@ class SegmentMeans(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(6), torch.tensor([0, 0, 0, 1, 1, 2]))
+
+
+class MatrixExponential(Function):
+    @staticmethod
+    def forward(ctx, matrix):
+        values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
+        ctx.save_for_backward(values, vectors)
+        return vectors @ torch.diag(values.exp()) @ vectors.T
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        values, vectors = ctx.saved_tensors
+        gaps = values[:, None] - values
+        middle = ((values[:, None] + values) / 2).exp()
+        near = gaps.abs() < 1e-7
+        half = torch.where(near, 1.0, gaps / 2)
+        quotients = torch.where(near, middle, middle * torch.sinh(half) / half)
+        inner = vectors.T @ ((grad_output + grad_output.T) / 2) @ vectors
+        return vectors @ (quotients * inner) @ vectors.T
+
+    @staticmethod
+    def sample_inputs():
+        matrix = draw(3, 3)
+        yield (matrix + matrix.T,)
+
+
+class PowerThroughNumPy(Function):
+    @staticmethod
+    def forward(ctx, x, power=2.0):
+        ctx.save_for_backward(x)
+        ctx.power = power
+        return torch.from_numpy(np.exp(power * np.log(x.detach().numpy())))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * ctx.power * x ** (ctx.power - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4).abs() + 0.5,)

@@ -1,7 +1,9 @@
 """Functions that are wrong for an optional tensor, another rank, repeated indices or options."""
 
+import numpy as np
 import torch
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 
 def draw(*shape):
@@ -315,3 +317,43 @@ class OneElementSegment(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(7), torch.tensor([0, 3, 7]))
+
+
+class EqualEigenvalues(Function):
+    @staticmethod
+    def forward(ctx, matrix):
+        values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
+        ctx.save_for_backward(values, vectors)
+        return vectors @ torch.diag(values.exp()) @ vectors.T
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        values, vectors = ctx.saved_tensors
+        gaps = values[:, None] - values
+        slopes = values.exp()[:, None] - values.exp()
+        quotients = torch.where(gaps.abs() > 1e-9, slopes / gaps, 0.0)
+        quotients = quotients + torch.diag(values.exp())
+        inner = vectors.T @ ((grad_output + grad_output.T) / 2) @ vectors
+        return vectors @ (quotients * inner) @ vectors.T
+
+    @staticmethod
+    def sample_inputs():
+        matrix = draw(3, 3)
+        yield (matrix + matrix.T,)
+
+
+class PowerThroughNumPy(Function):
+    @staticmethod
+    def forward(ctx, x, power=2.0):
+        ctx.save_for_backward(x)
+        return torch.from_numpy(np.exp(power * np.log(x.detach().numpy())))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 2 * x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4).abs() + 0.5,)

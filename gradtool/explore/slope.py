@@ -1,0 +1,89 @@
+"""The slope along a random direction by evaluations, where forward has no exact derivative.
+
+Forward may leave the engine, as through NumPy, or divide by the difference of equal eigenvalues
+although what it computes is smooth. A few evaluations show a wrong gradient there too, roughly: a
+full check decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.verify.protocol.observation import Array, Cotangents
+from gradtool.verify.randomness import generator, signed
+from gradtool.verify.thresholds.comparison import DOUBLE_EPS
+
+_STEPS = (2.0**-11, 2.0**-12)
+"""Steps, in units of an argument's size."""
+
+_DIFFERENCE = 1e-3
+"""Part of the terms of a slope that a mistake changes at least."""
+
+_ERRORS = 10.0
+"""Estimated errors of a slope that may be in a difference."""
+
+_ROUNDINGS = 1e2
+
+
+def has_other_slope(
+    function: FunctionDifferentiable,
+    cotangents: Cotangents,
+    gradients: Sequence[Array | None],
+    seed: int,
+) -> bool:
+    """Return True if evaluations have another slope than gradients in double precision."""
+    directions = [
+        _direction(primal, gradient, seed + place)
+        for place, (primal, gradient) in enumerate(zip(function.primals, gradients, strict=True))
+    ]
+    terms = [
+        float((gradient * along).sum())
+        for gradient, along in zip(gradients, directions, strict=True)
+        if gradient is not None and along is not None
+    ]
+    sizes = sum(
+        float(np.abs(gradient * along).sum())
+        for gradient, along in zip(gradients, directions, strict=True)
+        if gradient is not None and along is not None
+    )
+    if not terms:
+        return False
+    (coarse, _), (fine, noise) = (_slope(function, cotangents, directions, step) for step in _STEPS)
+    error = abs(fine - coarse) + noise
+    allowed = _DIFFERENCE * max(sizes, abs(fine)) + _ERRORS * error
+    return bool(abs(fine - sum(terms)) > allowed)
+
+
+def _direction(primal: Array, gradient: Array | None, seed: int) -> Array | None:
+    if gradient is None or primal.dtype != np.float64 or not primal.size:
+        return None
+    size = float(np.abs(primal).max())
+    return np.asarray(signed(generator(seed, "slope"), primal.shape) * (size or 1.0))
+
+
+def _slope(
+    function: FunctionDifferentiable,
+    cotangents: Cotangents,
+    directions: Sequence[Array | None],
+    step: float,
+) -> tuple[float, float]:
+    """The difference quotient from both sides, and the noise in it."""
+
+    def value(side: float) -> float:
+        point = [
+            primal if along is None else primal + side * step * along
+            for primal, along in zip(function.primals, directions, strict=True)
+        ]
+        outputs = function.evaluate(point)
+        return sum(
+            float((cotangent * output).sum())
+            for cotangent, output in zip(cotangents, outputs, strict=True)
+            if cotangent is not None and output is not None
+        )
+
+    above, below = value(1.0), value(-1.0)
+    noise = _ROUNDINGS * DOUBLE_EPS * max(abs(above), abs(below)) / step
+    return (above - below) / (2 * step), noise
