@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any, ClassVar
 
+from gradtool.package import DOCS
+
 _KERNELS = (
     "torch._C",
     "torch._inductor",
@@ -67,7 +69,7 @@ def _message(name: str) -> str:
             f"{name} needs the real torch engine: gradtool's runs on NumPy and CuPy, and has no "
             "C++, CUDA or Triton kernels of PyTorch's"
         )
-    return f"gradtool's engine has no {name}; see \"What the engine has\" in gradtool's README"
+    return f"gradtool's engine has no {name}; {DOCS}/names.md lists the names it has"
 
 
 def _is_below(name: str, owners: tuple[str, ...]) -> bool:

@@ -41,6 +41,11 @@ def reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> 
         return _permutation(array, shape)
     if not array.size or (grows and _is_distinct_index(array)):
         return None
+    if any(
+        _is_permutation_along(array, axis) and old != new
+        for axis, (old, new) in enumerate(zip(array.shape, shape, strict=True))
+    ):
+        return None
     wrapped, is_new = array, np.zeros(array.shape, dtype=bool)
     for axis, (old, new) in enumerate(zip(array.shape, shape, strict=True)):
         at = np.arange(new) % old
@@ -106,6 +111,14 @@ def is_permutation(array: Array) -> bool:
     """Return True for the numbers from 0 on in some order."""
     is_flat = array.dtype.kind in "iu" and array.ndim == 1 and array.size > 1
     return is_flat and bool((np.sort(array) == np.arange(array.size)).all())
+
+
+def _is_permutation_along(array: Array, axis: int) -> bool:
+    """Return True for the numbers from 0 on in some order in each row along an axis."""
+    if array.dtype.kind not in "iu" or array.shape[axis] < 2:
+        return False
+    moved = np.sort(np.moveaxis(array, axis, -1), axis=-1)
+    return bool((moved == np.arange(array.shape[axis])).all())
 
 
 def _permutation(array: Array, shape: tuple[int, ...]) -> Array:
