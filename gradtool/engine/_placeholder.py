@@ -69,7 +69,7 @@ def _message(name: str) -> str:
             f"{name} needs the real torch engine: gradtool's runs on NumPy and CuPy, and has no "
             "C++, CUDA or Triton kernels of PyTorch's"
         )
-    return f"gradtool's engine has no {name}; {DOCS}/names.md lists the names it has"
+    return f"gradtool's engine has no {name}; see {DOCS}/names.md for those it has"
 
 
 def _is_below(name: str, owners: tuple[str, ...]) -> bool:
