@@ -34,14 +34,12 @@ class Window:
 
 
 def window(block: JacobianBlock, *, rows: int, columns: int) -> Window:
-    """At most `rows` by `columns` entries of `block`: the worst one and what tells most of it.
+    """At most `rows` by `columns` entries of `block` around the worst one.
 
-    Rows that are wrong in its column come first, and columns that are wrong in its row; then
-    those next to it. Their order is that of the Jacobian.
+    Every row has a wrong entry in one of the columns, so that each shows part of the mistake.
+    Their order is that of the Jacobian.
     """
-    row, column = block.worst
-    down = _chosen(row, [flags[column] for flags in block.wrong], rows)
-    across = _chosen(column, block.wrong[row], columns)
+    down, across = _chosen(block, rows, columns)
     digits = _digits(block, down, across)
     return Window(
         rows=tuple(block.row_labels[i] for i in down),
@@ -57,10 +55,28 @@ def _extent(block: JacobianBlock, rows: int, columns: int) -> str:
     return f"{rows} x {columns} of {block.rows} x {block.columns} entries"
 
 
-def _chosen(at: int, wrong: Sequence[bool], most: int) -> list[int]:
-    """At most `most` places: `at` itself, then wrong ones, then others, the nearest first."""
-    places = sorted(range(len(wrong)), key=lambda i: (i != at, not wrong[i], abs(i - at)))
-    return sorted(places[:most])
+def _chosen(block: JacobianBlock, rows: int, columns: int) -> tuple[list[int], list[int]]:
+    """Rows and columns: those of wrong entries near the worst, then neighbouring columns."""
+    row, column = block.worst
+    down, across = {row}, {column}
+    for i, j in _wrong_entries(block):
+        if len(down | {i}) <= rows and len(across | {j}) <= columns:
+            down.add(i)
+            across.add(j)
+    every = range(len(block.column_labels))
+    spare = sorted(set(every) - across, key=lambda j: (not block.wrong[row][j], abs(j - column)))
+    return sorted(down), sorted([*across, *spare[: columns - len(across)]])
+
+
+def _wrong_entries(block: JacobianBlock) -> list[tuple[int, int]]:
+    """The wrong entries: those in the column of the worst, in its row, and then the nearest."""
+    row, column = block.worst
+    wrong = [(i, j) for i, flags in enumerate(block.wrong) for j, flag in enumerate(flags) if flag]
+    return sorted(wrong, key=lambda at: (at[1] != column, at[0] != row, _distance(at, block.worst)))
+
+
+def _distance(one: tuple[int, int], other: tuple[int, int]) -> int:
+    return abs(one[0] - other[0]) + abs(one[1] - other[1])
 
 
 def _cell(block: JacobianBlock, i: int, j: int, digits: int) -> Cell:
