@@ -67,9 +67,70 @@ https://pytorch.org/docs/stable/notes/broadcasting.html
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from gradtool.results.report import Severity
-from gradtool.verify.rules._contract import RUNS, refused
-from gradtool.verify.rules._rule import Rule
+from gradtool.verify.diagnosis.refitted import refitted
+from gradtool.verify.protocol.observation import Array, FailureKind
+from gradtool.verify.rules._contract import RUNS, engine_message
+from gradtool.verify.rules._rule import Answer, Rule, failed, flaw_of, passed, skipped
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_KIND: FailureKind = "gradient-shape"
+_HINT = "bring the gradient to the shape of the input"
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_check:
+        return skipped(subject.nothing_to_check)
+    failure = subject.first.failure
+    if failure is None or failure.kind != _KIND:
+        return passed()
+    misshapen = _misshapen(subject)
+    if misshapen is None:
+        return failed(flaw_of(failure, engine_message(failure), _HINT))
+    at, gradient = misshapen
+    argument = subject.function.arguments[at]
+    message = (
+        f"gradient of `{argument.name}` has shape {list(gradient.shape)}, "
+        f"but `{argument.name}` has shape {list(argument.shape)}"
+    )
+    return failed(flaw_of(failure, message, _fix(subject, at, gradient)))
+
+
+def _misshapen(subject: Subject) -> tuple[int, Array] | None:
+    """The first argument whose gradient does not fit, and that gradient."""
+    raw = subject.first.baseline.raw or ()
+    for at in subject.first.inputs:
+        argument = subject.function.arguments[at]
+        value = raw[argument.position].value if argument.position < len(raw) else None
+        if value is not None and not _fits(value.shape, argument.shape):
+            return at, value
+    return None
+
+
+def _fits(returned: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+    """Return True if autograd can sum a gradient of the first shape to the second."""
+    try:
+        return np.broadcast_shapes(returned, expected) == returned
+    except ValueError:
+        return False
+
+
+def _fix(subject: Subject, at: int, gradient: Array) -> str:
+    """Name a rearrangement of the gradient that is the derivative, if there is one."""
+    first, name = subject.first, subject.function.arguments[at].name
+    code = refitted(subject.function, first.primals, first.cotangents, at, gradient, subject.seed)
+    if code is None:
+        return _HINT
+    return (
+        f"returning `{code}` fits, where `grad` is the gradient of `{name}` that backward returns"
+    )
+
 
 RULE = Rule(
     code="GT103",
@@ -77,7 +138,7 @@ RULE = Rule(
     summary="A gradient has a different shape from its input.",
     severity=Severity.ERROR,
     page=__doc__,
-    reports=("gradient-shape",),
+    reports=(_KIND,),
     premises=(*RUNS, "GT102"),
-    check=refused("gradient-shape", "bring the gradient to the shape of the input"),
+    check=_check,
 )

@@ -164,3 +164,12 @@ ALTERATIONS_MOST = 600
 """Unit: alterations of forward that are tried; each costs a forward and a backward. Doubled:
 seconds of work where nothing fits. Halved: an attention has more of them.
 """
+
+# ---- the rearrangement of a gradient of the wrong shape ---------------------------------------
+
+REFITTED_RTOL = 1e-3
+"""Unit: parts of the terms of a product of a gradient and a direction. Central differences with a
+step of the cube root of the rounding unit err by 3e-5 in single precision, and a wrong candidate is
+off by parts of order one. Doubled: one in 500 wrong candidates fits a direction, and one in 250,000
+both. Halved: steep functions in single precision get no advice.
+"""
