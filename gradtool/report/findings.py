@@ -99,7 +99,13 @@ def advice(finding: Finding) -> list[tuple[str, str]]:
     pairs.append(("replay", finding.replay and printable(finding.replay)))
     pairs.append(("repair", finding.repair and printable(finding.repair)))
     pairs.append(("keep", finding.case and printable(finding.case)))
+    pairs.append(("explain", explain_command(finding)))
     return [(label, text) for label, text in pairs if text]
+
+
+def explain_command(finding: Finding) -> str:
+    """The command that prints the page of the finding's rule."""
+    return f"gradtool explain {finding.rule}"
 
 
 def evidence_lines(evidence: Evidence) -> Iterator[tuple[str, str]]:

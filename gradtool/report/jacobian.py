@@ -30,7 +30,7 @@ class Window:
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
     extent: str
-    """``5 x 3 of 12 x 12 entries``; nothing where the window is all there is."""
+    """``5 x 3 of the 12 x 12 Jacobian``; nothing where the window is all there is."""
 
 
 def window(block: JacobianBlock, *, rows: int, columns: int) -> Window:
@@ -52,7 +52,7 @@ def window(block: JacobianBlock, *, rows: int, columns: int) -> Window:
 def _extent(block: JacobianBlock, rows: int, columns: int) -> str:
     if (rows, columns) == (block.rows, block.columns):
         return ""
-    return f"{rows} x {columns} of {block.rows} x {block.columns} entries"
+    return f"{rows} x {columns} of the {block.rows} x {block.columns} Jacobian"
 
 
 def _chosen(block: JacobianBlock, rows: int, columns: int) -> tuple[list[int], list[int]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gradtool.verify.comparison.derivatives import Comparison
-from gradtool.verify.diagnosis.evidence import Worst, entry_of, place_of_column
+from gradtool.verify.diagnosis.evidence import Worst, entry_of, place_of_column, place_of_row
 from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.thresholds.diagnosis import MOST_SHOWN_DIGITS, SHOWN_DIGITS
 
@@ -43,7 +43,14 @@ def share(comparison: Comparison, worst: Worst) -> str:
     place = at_column(comparison, worst.column)
     if worst.compared == 1:
         return place
-    return f" in {worst.wrong} of {worst.compared} entries; worst{place}"
+    count = f"{worst.wrong} of {worst.compared} entries"
+    return f" in {count}; worst{place}{_for_output(comparison, worst)}"
+
+
+def _for_output(comparison: Comparison, worst: Worst) -> str:
+    """``, for output 1 at [3, 4]``; nothing where that is one number or a functional of all."""
+    output, index = place_of_row(comparison, worst.row)
+    return f", for output {output} at [{', '.join(map(str, index))}]" if index else ""
 
 
 def _located(comparison: Comparison, worst: Worst) -> str:
@@ -80,11 +87,12 @@ def outputs(worst: Worst) -> str:
 
 def number(value: float) -> str:
     """Format a number with few digits."""
-    return f"{value:.{SHOWN_DIGITS}g}"
+    return f"{value + 0.0:.{SHOWN_DIGITS}g}"
 
 
 def apart(first: float, second: float, digits: int = SHOWN_DIGITS) -> tuple[str, str]:
     """Two numbers with enough digits to look different, if they are, and at least `digits`."""
+    first, second = first + 0.0, second + 0.0  # A zero has no sign.
     for count in range(digits, MOST_SHOWN_DIGITS):
         texts = f"{first:.{count}g}", f"{second:.{count}g}"
         if texts[0] != texts[1]:

@@ -54,8 +54,8 @@ def test_the_worst_entry_is_always_shown_and_marked(worst: tuple[int, int]) -> N
 
 def test_the_extent_is_that_of_the_whole_jacobian() -> None:
     assert window(jacobian(), rows=9, columns=9).extent == ""
-    assert window(jacobian(), rows=2, columns=9).extent == "2 x 6 of 6 x 6 entries"
-    assert window(full_block(8), rows=8, columns=8).extent == "8 x 8 of 1000 x 1000 entries"
+    assert window(jacobian(), rows=2, columns=9).extent == "2 x 6 of the 6 x 6 Jacobian"
+    assert window(full_block(8), rows=8, columns=8).extent == "8 x 8 of the 1000 x 1000 Jacobian"
 
 
 def test_values_that_are_no_numbers() -> None:

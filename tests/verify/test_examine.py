@@ -122,7 +122,7 @@ def test_the_message_names_input_output_and_worst_entry(function):
     flaw = _only(function(np.sin, wrong, (X,), names=["weight"]), "GT101")
     assert re.fullmatch(
         r"gradient of `weight` differs from the derivative of output 0 in 1 of 6 entries; "
-        r"worst at \[1, 0\]: analytic -1\.51454, numeric -0\.504846 ± \S+",
+        r"worst at \[1, 0\], for output 0 at \[1, 0\]: analytic -1\.51454, numeric -0\.504846 ± \S+",
         flaw.message,
     )
     evidence = flaw.evidence
@@ -163,7 +163,10 @@ def test_each_wrong_input_has_its_flaw(function):
 def test_a_part_of_a_complex_number_is_named(function):
     z = np.array([1 + 2j, 3 - 1j])
     flaw = _only(function(lambda z: z * z, lambda p, c: 2 * c[0] * p[0], (z,)), "GT101")
-    assert re.search(r"in 2 of 2 entries; worst at \[\d\] \((real|imaginary) part\):", flaw.message)
+    assert re.search(
+        r"in 2 of 2 entries; worst at \[\d\] \((real|imaginary) part\), for output 0 at \[\d\]:",
+        flaw.message,
+    )
 
 
 def test_a_gradient_that_is_nan(function):

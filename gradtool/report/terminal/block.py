@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gradtool.report.jacobian import Cell, Window, window
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, Page
-from gradtool.report.words import printable
+from gradtool.report.words import plural, printable
 from gradtool.results.report import Evidence, JacobianBlock, Severity
 
 _INDENT = 4
@@ -30,9 +30,19 @@ def write_block(page: Page, evidence: Evidence) -> None:
     shown = _fitting(block, page.width)
     for line in _lines(shown):
         page.whole(Text(" " * _INDENT).append_text(line))
-    about = f"* wrong; rows: output[index], columns: {printable(evidence.argument or 'input')}"
+    about = (
+        f"* wrong{_share(evidence)}; rows: output[index], "
+        f"columns: {printable(evidence.argument or 'input')}"
+    )
     extent = f"; {shown.extent}" if shown.extent else ""
     page.wrapped(Text(about + extent, style=DIM), indent=_INDENT)
+
+
+def _share(evidence: Evidence) -> str:
+    """The count that the message has too: ``, in 2 of 12 entries``; nothing where it has none."""
+    if evidence.wrong is None or evidence.compared is None:
+        return ""
+    return f", in {evidence.wrong} of {plural(evidence.compared, 'entry', 'entries')}"
 
 
 def _fitting(block: JacobianBlock, width: int) -> Window:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from gradtool.report.findings import evidence_lines, margin, place
+from gradtool.report.findings import evidence_lines, explain_command, margin, place
 from gradtool.report.terminal.block import write_block
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, Page, make_console
 from gradtool.report.words import one_line, printable
@@ -38,7 +38,7 @@ def _write(page: Page, finding: Finding, verbosity: int, *, with_source: bool) -
             _write_step(page, finding.step)
         write_source(page, finding, whole=verbosity > 0)
     if finding.severity is Severity.NOTE and verbosity < 1:
-        _write_pairs(page, _hint(finding), _INDENT)
+        _write_pairs(page, [*_hint(finding), *_explain(finding)], _INDENT)
     else:
         _write_reasons(page, finding, verbosity)
     if finding.detail and verbosity > 0:
@@ -66,7 +66,7 @@ def _write_reasons(page: Page, finding: Finding, verbosity: int) -> None:
         write_block(page, evidence)
         lines = evidence_lines(evidence) if verbosity > 0 else margin(evidence)
         _write_pairs(page, list(lines), _EVIDENCE)
-    _write_pairs(page, [*_hint(finding), *_replay(finding)], _INDENT)
+    _write_pairs(page, [*_hint(finding), *_replay(finding), *_explain(finding)], _INDENT)
 
 
 def _heading(finding: Finding) -> Text:
@@ -95,7 +95,11 @@ def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "keep", printable(finding.case)
 
 
-_WHOLE = frozenset({"node", "replay", "repair", "keep"})
+def _explain(finding: Finding) -> list[tuple[str, str]]:
+    return [("explain", explain_command(finding))]
+
+
+_WHOLE = frozenset({"node", "replay", "repair", "keep", "explain"})
 """Labels of texts that people copy: they are never broken."""
 
 

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from gradtool.verify.protocol.differentiable import Differentiable
 from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.randomness import generator
-from gradtool.verify.thresholds.diagnosis import REFITTED_RTOL
-
-_MOST_AXES = 4
-"""Axes of a gradient beyond which its rearrangements are too many to try."""
+from gradtool.verify.thresholds.diagnosis import REFITTED_MOST_AXES, REFITTED_RTOL
 
 Real = NDArray[np.floating]
 
@@ -43,7 +40,7 @@ def refitted(
         Code such as ``grad.T``, or None if no candidate is the derivative.
     """
     primal = primals[argument]
-    if not _is_real(primal) or not _is_real(gradient) or gradient.ndim > _MOST_AXES:
+    if not _is_real(primal) or not _is_real(gradient) or gradient.ndim > REFITTED_MOST_AXES:
         return None
     candidates = list(_candidates(gradient, primal.shape))
     if not candidates:

@@ -173,3 +173,8 @@ step of the cube root of the rounding unit err by 3e-5 in single precision, and 
 off by parts of order one. Doubled: one in 500 wrong candidates fits a direction, and one in 250,000
 both. Halved: steep functions in single precision get no advice.
 """
+
+REFITTED_MOST_AXES = 4
+"""Unit: axes of a gradient, whose 24 orders are all tried. Doubled: 40,320 orders. Halved: images
+get no advice.
+"""
