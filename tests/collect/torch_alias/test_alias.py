@@ -76,7 +76,7 @@ def test_lacking_module_imports_and_its_names_raise_when_used(answered: None) ->
         "class Mine(FullyShardedDataParallel): pass\n",
         namespace,
     )
-    told = r"no torch\.distributed\.fsdp\.FullyShardedDataParallel; .*README.*Mine"
+    told = r"no torch\.distributed\.fsdp\.FullyShardedDataParallel; .*names.*Mine"
     with pytest.raises(EngineLacksError, match=told):
         namespace["Mine"]()  # type: ignore[operator]
 
