@@ -122,7 +122,8 @@ def test_the_message_names_input_output_and_worst_entry(function):
     flaw = _only(function(np.sin, wrong, (X,), names=["weight"]), "GT101")
     assert re.fullmatch(
         r"gradient of `weight` differs from the derivative of output 0 in 1 of 6 entries; "
-        r"worst at \[1, 0\], for output 0 at \[1, 0\]: analytic -1\.51454, numeric -0\.504846 ± \S+",
+        r"worst at \[1, 0\], for output 0 at \[1, 0\]: "
+        r"analytic -1\.51454, numeric -0\.504846 ± \S+",
         flaw.message,
     )
     evidence = flaw.evidence

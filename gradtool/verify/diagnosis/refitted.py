@@ -123,7 +123,7 @@ def _slope(
         _product(function, primals, cotangents, argument, sign * step * direction)
         for sign in (1, -1)
     )
-    return (ahead - behind) / (2 * step)
+    return float((ahead - behind) / (2 * step))
 
 
 def _product(
