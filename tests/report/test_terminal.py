@@ -208,3 +208,31 @@ def test_the_source_is_shown_once_where_several_findings_are_at_one_place(report
     assert text.count("error GT101") == 2
     assert text.count("> 14 |     def backward(ctx, grad_output):") == 1
     assert text.count("       |         ^^^^^^^^") == 1
+
+
+def repeated(report: Report, times: int) -> Report:
+    """The report with the modules of which every case passes, and their copies."""
+    fine = {row.module.path for row in rows(report)}
+    fine -= {row.module.path for row in rows(report) if row.verdict is not Verdict.PASS}
+    fine -= {row.module.path for row in rows(report) if any(c.findings for c in row.checks)}
+    modules = [module for module in report.modules if module.path in fine]
+    assert modules
+    copies = [
+        msgspec.structs.replace(module, functions=module.functions * times) for module in modules
+    ]
+    return msgspec.structs.replace(report, modules=tuple(copies))
+
+
+def test_many_cases_that_just_pass_share_one_row(report: Report) -> None:
+    many = repeated(report, 30)
+    names = {row.function.name for row in rows(many) if row.function}
+    lines = [line for line in plain(many).splitlines() if line.startswith("  pass")]
+    assert len(lines) == len(many.modules)
+    assert all(any(name in line for line in lines) for name in names)
+    assert not any("[" in line for line in lines)
+
+
+def test_few_cases_and_a_verbose_report_have_a_row_each(report: Report) -> None:
+    for shown, verbosity in ((repeated(report, 1), 0), (repeated(report, 30), 1)):
+        text = plain(shown, verbosity=verbosity)
+        assert all(row.name in text for row in rows(shown))

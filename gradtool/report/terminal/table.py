@@ -11,7 +11,7 @@ from gradtool.report.reasons import reason
 from gradtool.report.rows import Row
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, VERDICTS, Page
 from gradtool.report.verdicts import STOPPING, standing, stops
-from gradtool.report.words import branches, duration, evidence, one_line, printable
+from gradtool.report.words import branches, duration, evidence, one_line, plural, printable
 from gradtool.results.report import CheckResult, Finding, Verdict, is_left_out, rests_on
 
 _INDENT = 2
@@ -20,14 +20,36 @@ _ENOUGH = 26
 """Columns for what was found below which the number of calls makes way."""
 
 
+_MOST_ROWS = 20
+"""Rows of a table in which each case has its own; beyond, cases that pass share one."""
+
+
 def write_table(page: Page, listed: list[Row], *, strict: bool, verbosity: int) -> None:
-    """Write the rows, grouped under the paths of their modules."""
+    """Write the rows, grouped under the paths of their modules.
+
+    Where there are many, the cases of a module of which there is nothing but success to say are
+    one row, unless `verbosity` is above 0.
+    """
+    is_folded = verbosity < 1 and len(listed) > _MOST_ROWS
     table = _Table(page, listed, strict, verbosity)
     for path, group in groupby(listed, key=lambda row: row.module.path):
         page.whole(Text(printable(path), style=STRONG))
+        fine: list[Row] = []
         for row in group:
-            table.write(row)
+            if is_folded and _is_plain_pass(row):
+                fine.append(row)
+            else:
+                table.write(row)
+        if len(fine) > 1:
+            table.write_passed(fine)
+        elif fine:
+            table.write(*fine)
         page.blank()
+
+
+def _is_plain_pass(row: Row) -> bool:
+    has_findings = any(check.findings for check in row.checks)
+    return row.case is not None and row.verdict is Verdict.PASS and not has_findings
 
 
 class _Table:
@@ -50,6 +72,19 @@ class _Table:
         below = _INDENT + self._verdict + _GAP
         for line in self._more(row):
             self._page.wrapped(Text(line, style=DIM), first=Text(" " * below), indent=below + 2)
+
+    def write_passed(self, rows: list[Row]) -> None:
+        """Write one row for cases that passed, with the names of their Functions."""
+        gap, passed = " " * _GAP, Verdict.PASS
+        lead = Text(" " * _INDENT)
+        lead.append(passed.value.ljust(self._verdict) + gap, style=VERDICTS[passed])
+        names = dict.fromkeys(row.function.name for row in rows if row.function)
+        seconds = sum(row.case.seconds for row in rows if row.case)
+        inferred = sum(row.case.source == "inferred" for row in rows if row.case)
+        text = Text(", ".join(names))
+        about = f"  {plural(len(rows), 'case')}, {duration(seconds)}"
+        text.append(about + (f", {inferred} inferred" if inferred else ""), style=DIM)
+        self._page.wrapped(text, first=lead, indent=len(lead))
 
     @property
     def _outcome_column(self) -> int:
