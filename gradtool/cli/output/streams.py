@@ -6,6 +6,7 @@ half-way (``gradtool check ops | head``). None of this changes what the run foun
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import os
@@ -23,7 +24,23 @@ def prepare() -> None:
             nothing = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - stays open
             setattr(sys, name, nothing)
         elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            codecs.register_error(_NARROW, _in_ascii)
+            stream.reconfigure(errors=_NARROW)
+
+
+_NARROW = "gradtool.narrow"
+"""Name of the handler of characters that a stream cannot encode."""
+
+_IN_ASCII = {"±": "+/-", "…": "...", "²": "^2", "√": "sqrt", "·": "*", "×": "x"}
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Spell the characters of gradtool's own texts in ASCII, and escape all others."""
+    if isinstance(error, UnicodeEncodeError):
+        character = error.object[error.start]
+        if character in _IN_ASCII:
+            return _IN_ASCII[character], error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 @contextlib.contextmanager
