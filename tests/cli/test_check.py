@@ -127,7 +127,9 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--report", "json=no/such/folder/x"], "No such file or directory"),
         (["check", "a.py", "--report", "json=."], "Is a directory"),
         (["check", "a.py", "--report", "json=-", "--report", "json=-"], "two reports for -"),
-        (["check", "a.py", "--report", "json=x", "--collect-only"], "--collect-only"),
+        (["check", "a.py", "--report", "json=x", "--collect-only"], "so --report would have"),
+        (["check", "a.py", "--exit-zero", "--collect-only"], "so --exit-zero would have"),
+        (["check", "a.py", "--require-functions", "1", "--collect-only"], "--require-functions"),
         (["check", "a\0b"], "error: an argument holds a null byte"),
     ],
 )

@@ -123,8 +123,15 @@ def _collect(request: _Request) -> ExitCode:
     from gradtool.errors import UsageError
     from gradtool.run import runner
 
-    if request.reports:
-        raise UsageError("--collect-only checks nothing, so --report would have nothing to write")
+    requirements = request.options.requirements
+    for option, is_given in (
+        ("--report", bool(request.reports)),
+        ("--exit-zero", request.exit_zero),
+        ("--require-functions", requirements.functions is not None),
+        ("--require-double-backward", requirements.double_backward),
+    ):
+        if is_given:
+            raise UsageError(f"--collect-only checks nothing, so {option} would have no effect")
     with open_history(request.history, request.options) as run_history, request.display.watching():
         modules = runner.collect(run_history.options)
     request.display.show_collected(modules)
