@@ -11,17 +11,23 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-import msgspec
-
 from gradtool.adapters.common.module_call import ModuleCall
 from gradtool.adapters.common.random_state import global_generators, stable_seed
+from gradtool.cases.advice import how_to_give_a_case
 from gradtool.cases.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.cases.case import Case
 from gradtool.cases.inference.clues import read_clues
 from gradtool.cases.inference.finding import Tries, find_cases
 from gradtool.cases.inference.search import SearchResult
-from gradtool.cases.inference.trials import Trial, attempt, rerun_forward, without_influence
+from gradtool.cases.inference.trials import (
+    BEYOND_LINES,
+    Trial,
+    attempt,
+    rerun_forward,
+    without_influence,
+)
 from gradtool.cases.sample_inputs import has_samples, read_samples
+from gradtool.cases.written import is_serializable
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import function_location
 from gradtool.config.schema import CaseConfig, case_name
@@ -243,27 +249,27 @@ def _debug_refusal(checkable: Checkable, settings: Settings, likeliest: CaseConf
 
 
 def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResult) -> NoCase:
-    hint = None
     if search.likeliest is not None and search.objection.startswith(tuple(_LACKS)):
         return _lacking(checkable, settings, search.likeliest, search.objection)
-    if search.likeliest is not None:
-        hint = _how_to_give_a_case(checkable, search.likeliest)
+    hint = how_to_give_a_case(checkable, search)
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it on a machine that has it, with --device cuda"
     tried = f"no arguments found that forward accepts ({search.calls} tried)"
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(
-        f"{tried}; the likeliest gave {search.objection}", hint=hint, detail="\n".join(refusals)
+        f"{tried}; the likeliest gave {search.objection}",
+        hint=hint,
+        detail="\n".join(refusals),
+        location=_line_of_refusal(checkable, search),
     )
 
 
-def _how_to_give_a_case(checkable: Checkable, likeliest: CaseConfig) -> str:
-    if is_serializable(likeliest):
-        return f"give it a case in gradtool.yaml: {one_line_snippet(checkable.name, likeliest)}"
-    return (
-        "give it cases by a static method sample_inputs, which can make objects as its arguments; "
-        "or record them with gradtool record"
-    )
+def _line_of_refusal(checkable: Checkable, search: SearchResult) -> Location | None:
+    """The user's line that refused the likeliest arguments; None if it is not one of the file."""
+    line = search.reached[-1] if search.reached else 0
+    if not 0 < line < BEYOND_LINES:
+        return None
+    return Location(path=checkable.location.path, line=line)
 
 
 def _lacking(
@@ -278,48 +284,3 @@ def _lacking(
         detail=raised.detail if raised else None,
         location=raised.location if raised else None,
     )
-
-
-_SCALARS = (type(None), bool, int, float, str)
-
-
-def is_serializable(case: CaseConfig) -> bool:
-    """Return True for arguments that a configuration file can hold.
-
-    Inference takes defaults from signatures, which can be anything: a tuple, which a file
-    would turn into a list, a dtype, a function.
-    """
-    return all(map(_is_plain, (*case.args, *case.kwargs.values())))
-
-
-def _is_plain(value: Any) -> bool:
-    if type(value) is list:
-        return all(map(_is_plain, value))
-    if type(value) is dict:
-        return all(type(key) is str and _is_plain(inner) for key, inner in value.items())
-    return type(value) in _SCALARS
-
-
-_WIDE = 10_000
-"""Columns after which a line is broken: never, so that a flow mapping stays on its line."""
-
-
-def one_line_snippet(function: str, case: CaseConfig) -> str:
-    """Write a case for ``gradtool.yaml`` in one line.
-
-    Such as ``functions: {Linear: {cases: [{args: [{shape: [3, 4]}]}]}}``.
-    """
-    written = _dump({"functions": _section(function, case)}, flow=True)
-    return written.removeprefix("{").removesuffix("}")
-
-
-def _section(function: str, case: CaseConfig) -> dict[str, Any]:
-    plain = {k: v for k, v in msgspec.to_builtins(case).items() if k != "name"}
-    return {function: {"cases": [plain]}}
-
-
-def _dump(value: Any, *, flow: bool) -> str:
-    import yaml  # Workers import this module and rarely write a snippet.
-
-    text: str = yaml.safe_dump(value, default_flow_style=flow, width=_WIDE, sort_keys=False)
-    return text.strip()

@@ -130,9 +130,37 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     assert none.value.message.startswith("no arguments found that forward accepts (")
     assert none.value.message.endswith("tried); the likeliest gave KeyError: 'no table'")
     assert none.value.hint == (
-        "give it a case in gradtool.yaml: "
+        "give it a case in gradtool.yaml: change this one, which forward refuses: "
         "functions: {Picky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}}"
     )
+
+
+class Configured(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, settings: Any, transform: Any) -> Any:
+        ctx.save_for_backward(x)
+        return transform(x) * settings.table_of_factors["first"]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad, None, None
+
+
+def test_for_an_argument_that_only_code_can_make_the_hint_is_code() -> None:
+    with pytest.raises(NoCase) as none:
+        resolve_cases(checkable_class(Configured), Settings())
+    assert none.value.hint is not None
+    assert none.value.hint.startswith("make `settings`, an object with table_of_factors, and ")
+    assert "`transform`, a function, in a static method of Configured: " in none.value.hint
+    assert "yield torch.randn(3, 4, dtype=torch.float64, requires_grad=True), " in none.value.hint
+
+
+def test_the_line_that_refuses_the_likeliest_arguments_is_named() -> None:
+    with pytest.raises(NoCase) as none:
+        resolve_cases(checkable_class(Configured), Settings())
+    assert none.value.location is not None
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    assert lines[none.value.location.line - 1].strip().startswith("return transform(x)")
 
 
 def test_other_arguments_do_not_hide_what_the_engine_lacks() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gradtool.adapters.library import library
 from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import is_stated
 from gradtool.cases.inference.climbing import Climb, Step
@@ -64,7 +65,21 @@ def find_cases(
         return search
     required = next(variants(parameters))
     reading = read(checkable.obj, required, clues) if required else None
-    return search if reading is None else _climbed(reading, tries, search)
+    if reading is None:
+        return search
+    search.objects = dict(_objects(reading))
+    return _climbed(reading, tries, search)
+
+
+def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
+    """Yield the parameters that only code can make, with their kinds."""
+    for parameter in reading.parameters:
+        use = reading.uses[parameter.name]
+        own = sorted(name for name in use.attributes if not hasattr(library().Tensor, name))
+        if own:
+            yield parameter.name, f"an object with {' and '.join(own)}"
+        elif use.is_called:
+            yield parameter.name, "a function"
 
 
 def _climbed(reading: Reading, tries: Tries, search: SearchResult) -> SearchResult:

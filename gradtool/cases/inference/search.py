@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradtool.cases.inference.candidates import (
@@ -74,6 +74,8 @@ class SearchResult:
     """The lines of the user's file at which it was refused."""
     evidence: str | None = None
     """The part of the source that the cases follow from; None for the signature."""
+    objects: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of the parameters that only code can make: objects with attributes, functions."""
     is_guess: bool = False
     """Some argument is one that forward happened to accept."""
 

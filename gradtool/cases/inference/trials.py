@@ -44,7 +44,10 @@ class Trial:
         return replace(self, backward=False, doubt=why, reached=(_THROUGH,))
 
 
-_IN_RESULT, _IN_BACKWARD, _THROUGH = 10**8, 10**9, 10**10
+BEYOND_LINES = 10**8
+"""A number that no line has; stages beyond forward's lines have this one and larger ones."""
+
+_IN_RESULT, _IN_BACKWARD, _THROUGH = BEYOND_LINES, 10**9, 10**10
 """Stages in place of a line: forward ran, its result was accepted, and backward ran too."""
 
 
