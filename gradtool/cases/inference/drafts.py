@@ -89,13 +89,14 @@ def _tensor_as_written(tensor: Any) -> dict[str, Any]:
 
 
 def _range(tensor: Any) -> dict[str, float]:
-    """The range of values where none is negative, such as those of ``torch.rand``."""
+    """The range of values where none is negative, as of ``torch.rand``, or of an initial value."""
     values = library().array(tensor.detach())
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-    if not 0 <= low < high < float("inf"):
+    if not 0 <= low <= high < float("inf") or not high:
         return {}
-    # Away from 0, where a logarithm or a root has no derivative.
-    return {"low": round(max(low, high / 20), 3), "high": round(high, 3)}
+    # Away from 0, where a logarithm or a root has no derivative; a constant gets some room.
+    least = max(low, high / 20) if low < high else 0.7 * high
+    return {"low": float(f"{least:.3g}"), "high": float(f"{high:.3g}")}
 
 
 def shape_of(spec: Mapping[str, Any]) -> list[int]:
