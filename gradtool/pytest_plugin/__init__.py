@@ -1,4 +1,4 @@
-"""The pytest plugin: ``pytest --gradtool my_ops.py`` makes a test of each rule at each case.
+"""The pytest plugin: ``pytest --gradtool my_ops.py`` makes a test of each Function at each case.
 
 pytest loads this file in every project that has gradtool installed, so it imports no other module
 of gradtool until ``--gradtool`` is given.
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gradtool",
         action="store_true",
-        help="make a test of each rule at each case of the Functions in modules that are no tests",
+        help="make a test of each case of the Functions in modules that are no tests",
     )
     parser.addini("gradtool_config", "configuration in place of the nearest gradtool.yaml")
     parser.addini("gradtool_engine", "bundled, or torch for the PyTorch that is installed")
@@ -58,10 +58,10 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Note the selected tests, so that each Function is run only at their cases."""
     if _run(session.config) is not None:
-        from gradtool.pytest_plugin.items import RuleItem
+        from gradtool.pytest_plugin.items import CheckItem
 
         for item in session.items:
-            if isinstance(item, RuleItem):
+            if isinstance(item, CheckItem):
                 item.want()
 
 
@@ -70,9 +70,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     """Place a skip at the Function, not at the line of the plugin that raised it."""
     report = yield
     if _run(item.config) is not None and report.skipped:
-        from gradtool.pytest_plugin.items import RuleItem
+        from gradtool.pytest_plugin.items import CheckItem
 
-        if isinstance(item, RuleItem):
+        if isinstance(item, CheckItem):
             report.longrepr = (*item.place, report.longrepr[2])
     return report
 
@@ -84,18 +84,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         from xdist.scheduler import LoadScopeScheduling
 
         class ByFunction(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
-            """Cuts ``my_ops.py::Cube[large]::GT101`` after ``Cube``, and other tests nowhere."""
+            """Cuts ``my_ops.py::Cube[large]`` after ``Cube``, and other tests nowhere."""
 
             def _split_scope(self, nodeid: str) -> str:
-                function, separator, rule = nodeid.rpartition("::")
-                return function.partition("[")[0] if separator and _is_rule(rule) else nodeid
+                is_ours = not _is_test_file(Path(nodeid.partition("::")[0]), config)
+                return nodeid.partition("[")[0] if is_ours else nodeid
 
         return ByFunction(config, log)
     return None
-
-
-def _is_rule(name: str) -> bool:
-    return len(name) == 5 and name.startswith("GT") and name[2:].isdigit()
 
 
 def _run_key() -> pytest.StashKey[Run]:
@@ -110,5 +106,8 @@ def _run(config: pytest.Config) -> Run | None:
 
 def _holds_tests(path: Path, parent: pytest.Collector) -> bool:
     """Return True for a file in which pytest itself looks for tests."""
-    patterns = parent.config.getini("python_files")
-    return path.name == "conftest.py" or any(path.match(pattern) for pattern in patterns)
+    return path.name == "conftest.py" or _is_test_file(path, parent.config)
+
+
+def _is_test_file(path: Path, config: pytest.Config) -> bool:
+    return any(path.match(pattern) for pattern in config.getini("python_files"))

@@ -1,21 +1,21 @@
-"""Items that pytest collects: a module, its Functions at their cases, and a test for each rule.
+"""Items that pytest collects: a test of each Function, and one of it at each of its cases.
 
 Names are chosen so that pytest's node ids are gradtool's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import pytest
 
 from gradtool.checking.unit import Unit
 from gradtool.errors import UsageError
-from gradtool.pytest_plugin.answers import Answered, FunctionRun, rules_of_case, rules_of_function
+from gradtool.pytest_plugin.answers import Answered, FunctionRun
 from gradtool.report.findings import check_findings
 from gradtool.report.reasons import reason
-from gradtool.report.verdicts import STOPPING, standing
+from gradtool.report.verdicts import STOPPING, overall, standing
 from gradtool.report.words import one_line
 from gradtool.results.report import CheckResult, Finding, Location, Verdict
 from gradtool.run.session import Session
@@ -27,54 +27,35 @@ class ModuleFile(pytest.File):
     gate_session: Session
     is_walked: bool
 
-    def collect(self) -> Iterator[Owner | RuleItem]:
+    def collect(self) -> Iterator[CheckItem]:
         """Collect each Function, and each at each case; the module itself if it is broken."""
         try:
-            owners = list(self._owners())
+            yield from self._items()
         except UsageError as error:
             raise self.CollectError(str(error)) from None
-        yield from owners
-        for owner in owners:
-            yield from self._named(owner)
 
-    def _named(self, owner: Owner) -> Iterator[RuleItem]:
-        """Tests whose whole node ids are arguments of pytest's.
-
-        pytest takes all that follows a bracket for a part of the last name, so it finds these
-        only where the name of the test says it all.
-        """
-        for rule in owner.rules:
-            name = f"{owner.name}::{rule}"
-            if any(
-                argument.endswith(f"]::{rule}") and f"::{name}" in argument
-                for argument in self.config.args
-            ):
-                yield RuleItem.of(self, name, owner, rule)
-
-    def _owners(self) -> Iterator[Owner]:
+    def _items(self) -> Iterator[CheckItem]:
         module, strict = self.gate_session.module(self.path, is_walked=self.is_walked)
         if module is None:
             return
         if module.problem is not None:
             broken = Answered((module.problem,), Location(path=module.shown))
-            yield Owner.of(self, "import", broken, (module.problem.rule,), strict)
+            yield CheckItem.of(self, "import", broken, strict)
         for unit in module.units:
             yield from self._of_function(unit, strict)
 
-    def _of_function(self, unit: Unit, strict: bool) -> Iterator[Owner]:
+    def _of_function(self, unit: Unit, strict: bool) -> Iterator[CheckItem]:
         found = self.gate_session.listed(unit)
         run = FunctionRun(self.gate_session, unit, found)
-        yield Owner.of(self, unit.function, run, rules_of_function(unit, found), strict)
+        yield CheckItem.of(self, unit.function, run, strict)
         for case in found.cases:
-            name = f"{unit.function}[{case.name}]"
-            yield Owner.of(self, name, run, rules_of_case(unit), strict, case.name)
+            yield CheckItem.of(self, f"{unit.function}[{case.name}]", run, strict, case.name)
 
 
-class Owner(pytest.Collector):
-    """The subject of some rules: a Function at a case, a Function, or a module."""
+class CheckItem(pytest.Item):
+    """The test of a Function at a case, of a Function beside its cases, or of an import."""
 
     run: FunctionRun | Answered
-    rules: Sequence[str]
     strict: bool
     case: str | None
 
@@ -84,72 +65,65 @@ class Owner(pytest.Collector):
         parent: ModuleFile,
         name: str,
         run: FunctionRun | Answered,
-        rules: Sequence[str],
         strict: bool,
         case: str | None = None,
-    ) -> Owner:
-        """The owner of some rules, answered by `run`."""
-        found: Owner = cls.from_parent(parent, name=name)
-        found.run, found.rules, found.strict, found.case = run, rules, strict, case
-        return found
-
-    def collect(self) -> Iterator[RuleItem]:
-        """Collect a test for each rule."""
-        for rule in self.rules:
-            yield RuleItem.of(self, rule, self, rule)
-
-
-class RuleItem(pytest.Item):
-    """One rule at one case."""
-
-    owner: Owner
-    rule: str
-
-    @classmethod
-    def of(cls, parent: pytest.Collector, name: str, owner: Owner, rule: str) -> RuleItem:
-        """The test of `rule` for `owner`, under a name below `parent`."""
-        found: RuleItem = cls.from_parent(parent, name=name)
-        found.owner, found.rule = owner, rule
+    ) -> CheckItem:
+        """The test that `run` answers."""
+        found: CheckItem = cls.from_parent(parent, name=name)
+        found.run, found.strict, found.case = run, strict, case
         return found
 
     def want(self) -> None:
         """Note that the test will be run."""
-        self.owner.run.want(self.owner.case)
+        self.run.want(self.case)
 
     @property
     def place(self) -> tuple[str, int | None]:
         """File and line of the Function."""
-        location = self.owner.run.location
-        return location.path, location.line
+        return self.run.location.path, self.run.location.line
 
     def reportinfo(self) -> tuple[str, int | None, str]:
         """File, line from 0, and name, for pytest's own lists."""
         path, line = self.place
-        return path, None if line is None else line - 1, f"{self.owner.name}::{self.rule}"
+        return path, None if line is None else line - 1, self.name
 
     def runtest(self) -> None:
         """Pass, fail with the findings, or skip with the reason."""
-        found = self.owner.run.answer(self.owner.case, self.rule)
-        verdict = standing(found, strict=self.owner.strict)
-        if verdict in STOPPING:
-            raise RuleBrokenError(list(self._findings(found)))
-        if verdict is Verdict.SKIPPED:
-            pytest.skip(reason(found) or "not asked")
-        for finding in found.findings:
-            self.add_report_section("call", finding.severity.value, FindingsRepr([finding]).plain())
+        checks = self.run.answer(self.case)
+        stopping = [c for c in checks if standing(c, strict=self.strict) in STOPPING]
+        if stopping:
+            raise CheckFailedError(self._findings(stopping))
+        self._add_sections(checks)
+        # A Function has checks of its own only where there is something to say.
+        if checks and overall(checks, strict=self.strict) in (Verdict.SKIPPED, Verdict.KNOWN):
+            pytest.skip(_why_skipped(checks))
+
+    def _add_sections(self, checks: Sequence[CheckResult]) -> None:
+        """Show, where pytest shows output of passing tests, findings and what was left out."""
+        for finding in self._findings(checks):
+            title = f"{finding.severity.value} {finding.rule}"
+            self.add_report_section("call", title, FindingsRepr([finding]).plain())
+        left = [f"{c.rule}: {reason(c)}" for c in checks if c.verdict is Verdict.SKIPPED]
+        if left:
+            self.add_report_section("call", "not checked", "\n".join(map(one_line, left)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]  # shown by what it can do, not by its type
         """The findings as gradtool prints them; the traceback would only show the plugin."""
-        if isinstance(excinfo.value, RuleBrokenError):
+        if isinstance(excinfo.value, CheckFailedError):
             return FindingsRepr(excinfo.value.findings)
         return super().repr_failure(excinfo)
 
-    def _findings(self, check: CheckResult) -> Iterable[Finding]:
-        return check_findings((check,), self.nodeid.rpartition("::")[0], self.owner.run.location)
+    def _findings(self, checks: Sequence[CheckResult]) -> list[Finding]:
+        return list(check_findings(tuple(checks), self.nodeid, self.run.location))
 
 
-class RuleBrokenError(Exception):
-    """A rule is broken, or could not be verified."""
+def _why_skipped(checks: Sequence[CheckResult]) -> str:
+    reasons = dict.fromkeys(one_line(why) for why in map(reason, checks) if why)
+    return "; ".join(reasons) or "nothing was checked"
+
+
+class CheckFailedError(Exception):
+    """Rules are broken, or could not be verified."""
 
     def __init__(self, findings: list[Finding]) -> None:
         super().__init__(*(finding.message for finding in findings))
@@ -194,6 +168,7 @@ class _CrashSummary:
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         first = findings[0]
+        more = f" (+{len(findings) - 1} more)" if len(findings) > 1 else ""
         self.path = first.location.path
         self.lineno = first.location.line or 0
-        self.message = one_line(first.message)
+        self.message = f"{first.rule} {one_line(first.message)}{more}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradtool.report.verdicts import STOPPING, is_known, overall
+from gradtool.report.verdicts import STOPPING, overall
 from gradtool.results.report import (
     CaseResult,
     CheckResult,
@@ -19,6 +19,9 @@ from gradtool.results.report import (
     Report,
     Verdict,
 )
+
+_ROW_OF_ITS_OWN = STOPPING | {Verdict.KNOWN}
+"""Verdicts of a Function's or module's own checks that are listed beside its cases."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,6 @@ class Row:
         return self.function.coverage if self.function is not None and is_last else None
 
     @property
-    def has_known(self) -> bool:
-        """Return True if the baseline has one of its findings."""
-        return any(finding.known for check in self.checks for finding in check.findings)
-
-    @property
     def location(self) -> Location:
         """The place of the Function, or of the module."""
         return self.function.location if self.function else Location(path=self.module.path)
@@ -71,19 +69,15 @@ def rows(report: Report) -> Iterator[Row]:
 def module_rows(module: ModuleResult, *, strict: bool) -> Iterator[Row]:
     """The rows of one module."""
     own = overall(module.checks, strict=strict)
-    if own in STOPPING or _any_known(module.checks, strict):
+    if own in _ROW_OF_ITS_OWN:
         yield Row(module, None, None, module.checks, own)
     for function in module.functions:
         yield from _function_rows(module, function, strict)
 
 
-def _any_known(checks: tuple[CheckResult, ...], strict: bool) -> bool:
-    return any(is_known(check, strict=strict) for check in checks)
-
-
 def _function_rows(module: ModuleResult, function: FunctionResult, strict: bool) -> Iterator[Row]:
     own = overall(function.checks, strict=strict)
-    if own in STOPPING or _any_known(function.checks, strict):
+    if own in _ROW_OF_ITS_OWN:
         yield Row(module, function, None, function.checks, own)
     elif not function.cases:
         yield Row(module, function, None, function.checks, Verdict.SKIPPED)

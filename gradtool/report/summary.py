@@ -27,7 +27,7 @@ from gradtool.results.report import (
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The counts of a run.
 
-    The five verdicts count cases, and also each Function or module that broke before
+    The counts of verdicts are of cases, and also each Function or module that broke before
     any case of it could be checked.
     """
 
@@ -37,11 +37,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     unverified: int
     errors: int
+    known_cases: int
+    """Cases that fail only with findings of the baseline."""
     skipped: int
     warnings: int
     notes: int
     known: int
-    """Findings that the baseline has; they are in none of the counts above but `skipped`."""
+    """Findings that the baseline has; no other count of findings includes them."""
     forward: int
     """Evaluations of forward, numeric derivatives included."""
     backward: int
@@ -62,6 +64,7 @@ def summarize(report: Report) -> Summary:
         failed=verdicts[Verdict.FAIL],
         unverified=verdicts[Verdict.UNVERIFIED],
         errors=verdicts[Verdict.ERROR],
+        known_cases=verdicts[Verdict.KNOWN],
         skipped=verdicts[Verdict.SKIPPED],
         warnings=severities[Severity.WARNING],
         notes=severities[Severity.NOTE],
@@ -81,12 +84,17 @@ def total_cost(report: Report) -> Cost:
 
 
 def counts(summary: Summary) -> list[tuple[Verdict, str]]:
-    """The words for the count of each verdict, in the order of the summary."""
+    """The words for the count of each verdict, in the order of the summary.
+
+    Known cases are counted only in runs that have some.
+    """
+    known = [(Verdict.KNOWN, f"{summary.known_cases} known")] if summary.known_cases else []
     return [
         (Verdict.PASS, f"{summary.passed} passed"),
         (Verdict.FAIL, f"{summary.failed} failed"),
         (Verdict.UNVERIFIED, f"{summary.unverified} unverified"),
         (Verdict.ERROR, plural(summary.errors, "error")),
+        *known,
         (Verdict.SKIPPED, f"{summary.skipped} skipped"),
     ]
 
@@ -237,4 +245,4 @@ def _stopped_early(row: Row) -> bool:
 
 
 def _has_failed(row: Row) -> bool:
-    return row.has_known or row.verdict in (Verdict.FAIL, Verdict.ERROR)
+    return row.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.KNOWN)

@@ -31,7 +31,7 @@ def standing(check: CheckResult, *, strict: bool) -> Verdict:
     if check.verdict not in STOPPING or not found or any(stops(f, strict=strict) for f in found):
         return check.verdict
     if is_known(check, strict=strict):
-        return Verdict.SKIPPED
+        return Verdict.KNOWN
     if check.verdict is not Verdict.FAIL:
         return check.verdict
     # What could not run has not passed, even if that is only worth a warning.
@@ -50,12 +50,5 @@ def answers(check: CheckResult) -> bool:
 
 
 def overall(checks: Iterable[CheckResult], *, strict: bool) -> Verdict:
-    """The worst standing of several checks; of none, SKIPPED.
-
-    Checks with known findings and nothing worse are SKIPPED: they did not pass.
-    """
-    listed = list(checks)
-    verdict = worst([standing(check, strict=strict) for check in listed])
-    if verdict is Verdict.PASS and any(is_known(check, strict=strict) for check in listed):
-        return Verdict.SKIPPED
-    return verdict
+    """The worst standing of several checks; of none, SKIPPED."""
+    return worst([standing(check, strict=strict) for check in checks])

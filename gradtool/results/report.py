@@ -59,6 +59,8 @@ class Verdict(enum.Enum):
     FAIL = "fail"
     UNVERIFIED = "unverified"
     ERROR = "error"
+    KNOWN = "known"
+    """It fails, but only with findings of the baseline. No single check has this verdict."""
     SKIPPED = "skipped"
 
 
@@ -318,16 +320,18 @@ class Report(Struct, frozen=True, kw_only=True):
 _BADNESS = {
     Verdict.SKIPPED: 0,
     Verdict.PASS: 1,
-    Verdict.UNVERIFIED: 2,
-    Verdict.FAIL: 3,
-    Verdict.ERROR: 4,
+    Verdict.KNOWN: 2,
+    Verdict.UNVERIFIED: 3,
+    Verdict.FAIL: 4,
+    Verdict.ERROR: 5,
 }
 
 
 def worst(verdicts: Iterator[Verdict] | list[Verdict]) -> Verdict:
-    """The verdict that decides among several: ERROR, FAIL, UNVERIFIED, PASS, SKIPPED in that order.
+    """The verdict that decides among several: the first of these that is among them.
 
-    Of none, SKIPPED: without an answer nothing has passed.
+    ERROR, FAIL, UNVERIFIED, KNOWN, PASS, SKIPPED. Of none, SKIPPED: without an answer nothing
+    has passed.
     """
     return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.SKIPPED)
 

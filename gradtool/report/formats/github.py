@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from gradtool.report.findings import problems, title, worst_first
+from gradtool.report.formats.repository import repository_path
 from gradtool.report.summary import summary_line
 from gradtool.report.words import one_line
 from gradtool.results.report import Finding, Report, Severity
@@ -46,7 +47,7 @@ def _rest(kind: str, count: int) -> str:
 
 
 def _command(finding: Finding) -> str:
-    properties = {"file": finding.location.path}
+    properties = {"file": repository_path(finding.location.path)}
     if finding.location.line is not None:
         properties["line"] = str(finding.location.line)
         if finding.source is not None:

@@ -7,19 +7,16 @@ baseline are left out. The format: https://docs.gitlab.com/ci/testing/code_quali
 
 from __future__ import annotations
 
-import contextlib
-import os
 from typing import Any
 
 from gradtool.report.findings import problems, title
 from gradtool.report.formats.json import indented
+from gradtool.report.formats.repository import repository_path
 from gradtool.report.words import one_line, printable
 from gradtool.results.fingerprint import fingerprints
 from gradtool.results.report import Finding, Report, Severity
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
-_TOP = "CI_PROJECT_DIR"
-"""The variable of a GitLab job that names the top of the repository, which paths start from."""
 
 
 def render(report: Report) -> str:
@@ -41,19 +38,8 @@ def _issue(finding: Finding, print_: str) -> dict[str, Any]:
         "fingerprint": print_,
         "severity": _SEVERITIES[finding.severity],
         "location": {
-            "path": printable(_from_top(finding.location.path)),
+            "path": printable(repository_path(finding.location.path)),
             # A line is required: without one, the file as a whole is meant.
             "lines": {"begin": finding.location.line or 1},
         },
     }
-
-
-def _from_top(path: str) -> str:
-    """The path from the top of the repository in a job of GitLab; elsewhere as it is."""
-    top = os.environ.get(_TOP)
-    if top:
-        with contextlib.suppress(ValueError):  # Another drive.
-            # Without links, since relpath starts from the current folder, which has none in its
-            # name.
-            path = os.path.relpath(path, os.path.realpath(top))
-    return path.replace(os.sep, "/")

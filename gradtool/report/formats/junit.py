@@ -26,6 +26,8 @@ from gradtool.report.words import evaluations, one_line, printable
 from gradtool.results.report import CheckResult, Finding, Report, Verdict
 
 _OUTCOMES = {Verdict.FAIL: "failure", Verdict.UNVERIFIED: "failure", Verdict.ERROR: "error"}
+_SKIPPED = (Verdict.SKIPPED, Verdict.KNOWN)
+"""Verdicts that JUnit has no better word for."""
 
 
 def render(report: Report) -> str:
@@ -50,7 +52,7 @@ def _suite(
         tests=str(len(listed)),
         failures=str(verdicts["failure"]),
         errors=str(verdicts["error"]),
-        skipped=str(verdicts["skipped"]),
+        skipped=str(sum(row.verdict in _SKIPPED for row in listed)),
         time=_seconds(seconds),
         file=printable(path),
     )
@@ -86,7 +88,7 @@ def _case(row: Row, strict: bool) -> ET.Element:
     )
     if row.verdict in _OUTCOMES:
         case.append(_outcome(_OUTCOMES[row.verdict], _serious(row, strict)))
-    elif row.verdict is Verdict.SKIPPED:
+    elif row.verdict in _SKIPPED:
         ET.SubElement(case, "skipped", message=_why_skipped(row.checks))
     output = _output(row, strict)
     if output:

@@ -22,6 +22,7 @@ _MARKS = {
     Verdict.FAIL: "❌ **FAIL**",
     Verdict.UNVERIFIED: "❓ **UNVERIFIED**",
     Verdict.ERROR: "💥 **ERROR**",
+    Verdict.KNOWN: "known",
     Verdict.SKIPPED: "skipped",
 }
 

@@ -1,6 +1,6 @@
 """A report as SARIF 2.1.0, which code scanning of GitHub, GitLab, Azure and editors reads.
 
-Paths are relative to ``%SRCROOT%``, the folder the run was started in. The specification:
+Paths are relative to ``%SRCROOT%``, the top of the repository. The specification:
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
 
@@ -14,6 +14,7 @@ from urllib.parse import quote
 from gradtool.package import rule_address
 from gradtool.report.findings import evidence_lines, problems, rules_by_code
 from gradtool.report.formats.json import indented
+from gradtool.report.formats.repository import repository_path
 from gradtool.report.rows import rows
 from gradtool.report.summary import summary_line
 from gradtool.report.words import one_line, printable
@@ -43,7 +44,7 @@ def _run(report: Report) -> _Object:
         # The slash at the end makes it a category without a run id; see runAutomationDetails.id.
         "automationDetails": {"id": "gradtool/"},
         "invocations": [_invocation(report)],
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "Where gradtool was run."}}},
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
         # Columns are positions in Python strings, not SARIF's other kind, UTF-16 units.
         "columnKind": "unicodeCodePoints",
         "results": [
@@ -146,7 +147,7 @@ def _location(finding: Finding, owner: str) -> _Object:
 
 
 def _physical(location: Location) -> _Object:
-    path = PurePath(location.path)
+    path = PurePath(repository_path(location.path))
     artifact: _Object = {"uri": quote(path.as_posix(), errors="surrogateescape")}
     if path.is_absolute():
         artifact["uri"] = f"file://{artifact['uri']}"

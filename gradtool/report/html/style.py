@@ -32,7 +32,7 @@ pre { margin: .5rem 0; white-space: pre-wrap; }
 .pass, .passed { color: var(--pass); }
 .fail, .error, .failed { color: var(--fail); }
 .unverified, .warning, .nothing, .interrupted { color: var(--doubt); }
-.skipped, .note, .dim { color: var(--dim); }
+.known, .skipped, .note, .dim { color: var(--dim); }
 .row, .finding { color: var(--ink); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .5rem 0; }
 dt { color: var(--dim); }
@@ -85,11 +85,13 @@ body:has(#show-pass:checked) .row:not(.pass),
 body:has(#show-fail:checked) .row:not(.fail),
 body:has(#show-unverified:checked) .row:not(.unverified),
 body:has(#show-error:checked) .row:not(.error),
+body:has(#show-known:checked) .row:not(.known),
 body:has(#show-skipped:checked) .row:not(.skipped) { display: none; }
 body:has(#show-pass:checked) .module:not(:has(> .pass)),
 body:has(#show-fail:checked) .module:not(:has(> .fail)),
 body:has(#show-unverified:checked) .module:not(:has(> .unverified)),
 body:has(#show-error:checked) .module:not(:has(> .error)),
+body:has(#show-known:checked) .module:not(:has(> .known)),
 body:has(#show-skipped:checked) .module:not(:has(> .skipped)) { display: none; }
 .row { border: 1px solid var(--rule); border-radius: .5rem; margin: .5rem 0; padding: 0 .9rem; }
 .row[open] { padding-bottom: .75rem; }

@@ -106,6 +106,7 @@ VERDICTS = {
     Verdict.FAIL: "bold red",
     Verdict.UNVERIFIED: "bold yellow",
     Verdict.ERROR: "bold red",
+    Verdict.KNOWN: "dim",
     Verdict.SKIPPED: "dim",
 }
 
