@@ -11,6 +11,7 @@ from gradtool.checking.unit import Unit
 from gradtool.findings.finding import make_finding
 from gradtool.policy.changes import Policy, RunSettings, add_notices, change_functions
 from gradtool.results.report import (
+    CaseResult,
     CheckResult,
     Finding,
     FunctionResult,
@@ -26,16 +27,13 @@ _NAMED = 3
 
 
 def report_expired_tolerances(run: RunSettings) -> Policy:
-    """Add GT512 to each Function with a tolerance past its last day."""
+    """Add GT512 to the first case of each tolerance past its last day."""
     today = datetime.now(UTC).date()
 
     def function(node: str, result: FunctionResult) -> FunctionResult:
-        unit = run.units[node]
-        findings = tuple(_expired(result, unit, today))
-        if not findings:
-            return result
-        check = CheckResult(rule=codes.EXPIRED, verdict=Verdict.FAIL, findings=findings)
-        return msgspec.structs.replace(result, checks=(check, *result.checks))
+        expired = dict(_expired(result, run.units[node], today))
+        cases = tuple(_with_check(case, expired.get(case.name)) for case in result.cases)
+        return msgspec.structs.replace(result, cases=cases)
 
     def policy(report: Report) -> Report:
         return change_functions(report, function)
@@ -43,14 +41,22 @@ def report_expired_tolerances(run: RunSettings) -> Policy:
     return policy
 
 
-def _expired(function: FunctionResult, unit: Unit, today: date) -> Iterator[Finding]:
+def _with_check(case: CaseResult, finding: Finding | None) -> CaseResult:
+    if finding is None:
+        return case
+    check = CheckResult(rule=codes.EXPIRED, verdict=Verdict.FAIL, findings=(finding,))
+    return msgspec.structs.replace(case, checks=(check, *case.checks))
+
+
+def _expired(function: FunctionResult, unit: Unit, today: date) -> Iterator[tuple[str, Finding]]:
+    """Pairs of the first case of an expired tolerance and its finding."""
     if codes.EXPIRED not in unit.settings.codes:
         return
     checked = [case for case in function.cases if case.checks]
     for tolerance in dict.fromkeys(case.relaxed for case in checked):
         if tolerance is not None and _is_expired(tolerance, today):
             names = [case.name for case in checked if case.relaxed == tolerance]
-            yield _finding(function, unit, tolerance, names)
+            yield names[0], _finding(function, unit, tolerance, names)
 
 
 def _is_expired(tolerance: Relaxation, today: date) -> bool:
@@ -64,7 +70,7 @@ def _finding(
     why = f" ({tolerance.reason})" if tolerance.reason else ""
     return make_finding(
         codes.EXPIRED,
-        unit.node,
+        f"{unit.node}[{names[0]}]",
         unit.settings,
         message=f"{_described(tolerance)} of {of} expired on {tolerance.expires}{why}",
         location=function.location,

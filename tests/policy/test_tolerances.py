@@ -10,6 +10,7 @@ from gradtool import Case
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
 from gradtool.policy.tolerances import list_tolerances, report_expired_tolerances
+from gradtool.report.summary import summary_line
 from gradtool.results.report import (
     Finding,
     Relaxation,
@@ -95,12 +96,23 @@ def test_one_that_has_expired_is_an_error_and_holds_all_the_same(write: Write) -
     said = f"{{rtol: 1e-3, reason: the kernel rounds, expires: {YESTERDAY}}}"
     write({"ops.py": ROUNDED, "gradtool.yaml": config(said)})
     (finding,) = found()
-    assert finding.node_id == "ops.py::Radians::GT512"
+    assert finding.node_id == "ops.py::Radians[inferred]::GT512"
     assert finding.severity.value == "error"
     assert finding.message == (
         f"tolerance rtol 0.001 of case inferred expired on {YESTERDAY} (the kernel rounds)"
     )
     assert finding.location.line == 4
+
+
+def test_a_case_with_an_expired_tolerance_has_failed_and_not_passed_too(write: Write) -> None:
+    cases = "cases: [{args: [{shape: [2]}]}, {args: [{shape: [3]}]}]"
+    write(
+        {
+            "ops.py": ROUNDED,
+            "gradtool.yaml": config(f"{{rtol: 1e-3, expires: {YESTERDAY}, {cases}}}"),
+        }
+    )
+    assert "2 cases: 1 passed, 1 failed, 0 unverified" in summary_line(run())
 
 
 def test_its_last_day_is_still_its_own(write: Write) -> None:
