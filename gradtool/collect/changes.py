@@ -1,4 +1,4 @@
-"""``--changed-since``: files of a run that a change since a commit can affect.
+"""Files of a run that a change can affect: since a commit, or of files that were just saved.
 
 The local files that a module imports are read from its source, which is never run. Imports
 count wherever they stand: in functions, under conditions, for type checkers only. A name that
@@ -32,11 +32,25 @@ def changed_since(targets: Sequence[Target], ref: str, configs: Configs) -> list
         tops = {Path.cwd(): repository(Path.cwd())}
     changed = {top: changed_files(top, ref) for top in sorted(set(tops.values()))}
     everything = frozenset[Path]().union(*changed.values())
-    imports = LocalImports(tuple(_roots(targets, tuple(changed))))
+    return affected_by(everything, targets, configs, tuple(changed))
+
+
+def affected_by(
+    changed: frozenset[Path], targets: Sequence[Target], configs: Configs, tops: Sequence[Path] = ()
+) -> list[Target]:
+    """Select the `targets` that are among `changed`, or depend on a file that is.
+
+    Args:
+        changed: Files, by their real paths.
+        targets: What to select from.
+        configs: The configurations, of which each target depends on one.
+        tops: Repositories, at whose tops imports may start too.
+    """
+    imports = LocalImports(tuple(_roots(targets, tops)))
     return [
         target
         for target in targets
-        if not everything.isdisjoint(_sources(real_path(target.path), configs, imports))
+        if not changed.isdisjoint(_sources(real_path(target.path), configs, imports))
     ]
 
 

@@ -1,4 +1,4 @@
-"""Narrowing a run to the files of ``--changed-since`` and the Functions of ``--lf``.
+"""Narrowing a run to files that changed and to the Functions of ``--lf``.
 
 What they leave out is reported.
 """
@@ -6,8 +6,9 @@ What they leave out is reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from gradtool.collect.changes import changed_since
+from gradtool.collect.changes import affected_by, changed_since
 from gradtool.collect.targets import Target
 from gradtool.config.files import Configs
 from gradtool.config.options import SelectionOptions
@@ -35,6 +36,10 @@ class Selection:
         self._failed = frozenset(options.only_failed or ())
         if options.changed_since is not None:
             self._keep_changed(options.changed_since, configs)
+        if options.changed_files is not None:
+            files = frozenset(map(Path, options.changed_files))
+            self.targets = affected_by(files, self.targets, configs)
+            self.is_unchanged = True
         if options.only_failed is not None:
             self._keep_failed()
 

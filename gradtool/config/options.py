@@ -37,6 +37,8 @@ class SelectionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """``2/5``: only the Functions that belong to the second of five parts."""
     changed_since: str | None = None
     """Only modules that a change since this commit can affect."""
+    changed_files: tuple[str, ...] | None = None
+    """Only modules that a change of these files, by their real paths, can affect; None: all."""
     only_failed: tuple[str, ...] | None = None
     """Only these Functions, and all of these modules, by their node ids; None: all."""
     allow_empty: bool = False

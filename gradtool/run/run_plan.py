@@ -14,6 +14,7 @@ from gradtool.adapters.engines import TORCH
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit
 from gradtool.checking.validate import require_valid
 from gradtool.collect.filters import parse_keyword, parse_shard, shard_of
+from gradtool.collect.loader import dotted_name
 from gradtool.collect.packages import modules_of_package
 from gradtool.collect.selection import Selection
 from gradtool.collect.targets import Target, find_targets, similar_path
@@ -108,6 +109,18 @@ class RunPlan:
     def engines(self) -> tuple[str, ...]:
         """The engines that are asked for, each once."""
         return tuple(dict.fromkeys(settings.engine for settings in self._settings))
+
+    def folders(self) -> list[Path]:
+        """The folders with what the run depends on: none of them lies in another.
+
+        Those that were named, those in which the imports of the modules start, and those of the
+        configurations.
+        """
+        named = [real_path(Path(path)) for path in self._options.selection.paths]
+        roots = [dotted_name(real_path(target.path))[0] for target in self._targets]
+        configs = [config.path.parent for config in self._used if config.path is not None]
+        found = {*filter(Path.is_dir, named), *roots, *configs}
+        return sorted(f for f in found if not any(other in f.parents for other in found))
 
     def discoveries(self) -> list[Discovery]:
         """One for each file."""

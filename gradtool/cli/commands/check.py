@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from gradtool.cli.output.display import Display
     from gradtool.config.options import CheckOptions
+    from gradtool.results.report import Report
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def check(
     replay: cli.Replay = None,
     exit_zero: cli.ExitZero = False,
     collect_only: cli.CollectOnly = False,
+    watch: cli.Watch = False,
 ) -> Callable[[], ExitCode]:
     """Check the gradients of Functions."""
     from gradtool.config.options import CheckOptions
@@ -86,10 +88,47 @@ def check(
     display = output.display()
     reports = output.reports or ()
     request = _Request(options, history, display, reports, tuple(paths or ()), exit_zero)
+    if watch:
+        _require_watchable(request, collect_only=collect_only)
+        return partial(_watch, request)
     return partial(_collect if collect_only else _check, request)
 
 
+def _require_watchable(request: _Request, *, collect_only: bool) -> None:
+    """Refuse what makes no sense for a run that never ends.
+
+    Raises:
+        UsageError: There is such an option.
+    """
+    from gradtool.errors import UsageError
+
+    options, history = request.options, request.history
+    for option, is_given in (
+        ("--report", bool(request.reports)),
+        ("--collect-only", collect_only),
+        ("--pdb", options.execution.pdb),
+        ("--write-baseline", history.write_baseline),
+        ("--changed-since", options.selection.changed_since is not None),
+        ("--lf", history.last_failed),
+    ):
+        if is_given:
+            raise UsageError(f"{option} cannot be combined with --watch")
+
+
+def _watch(request: _Request) -> ExitCode:
+    from gradtool.cli.watching import watch
+
+    def check(options: CheckOptions) -> tuple[Report, ExitCode]:
+        return _checked(replace(request, options=options))
+
+    return watch(request.options, check)
+
+
 def _check(request: _Request) -> ExitCode:
+    return _checked(request)[1]
+
+
+def _checked(request: _Request) -> tuple[Report, ExitCode]:
     import msgspec
 
     from gradtool.cli.baseline_cache import open_history
@@ -115,7 +154,7 @@ def _check(request: _Request) -> ExitCode:
             display.show(report, sys.stderr if is_stdout_taken else sys.stdout)
     if code is ExitCode.INTERNAL:
         raise WorkerFault.of(report.faults[0])
-    return code
+    return report, code
 
 
 def _collect(request: _Request) -> ExitCode:

@@ -273,6 +273,13 @@ ChangedSince = Annotated[
         "their local imports or configuration.",
     ),
 ]
+Watch = Annotated[
+    bool,
+    execution_option(
+        "--watch",
+        help="After the run, wait for files to be saved and check again what they affect.",
+    ),
+]
 LastFailed = Annotated[
     bool,
     what_option("--lf", "--last-failed", help="Check only Functions that failed in the last run."),
