@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 
-from tests.engine.fuzz.hunt import Found
+from tests.engine.fuzz.hunt import Found, Tally
 from tests.engine.fuzz.workers import answers
 
 
@@ -26,22 +26,26 @@ def main() -> int:
     started = time.perf_counter()
     causes: dict[str, Found] = {}
     counts: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
+    tally, ended = Tally(), 0
     for answer in answers(asked.seed, asked.count, tuple(asked.family), asked.jobs):
         if isinstance(answer, str):
             print(answer, flush=True)
+            ended += 1
             continue
-        reasons += answer[1]
+        tally.merge(answer[1])
         for found in answer[0]:
             counts[found.name] += 1
             causes.setdefault(found.name, found)
     for name, number in counts.most_common():
         show(name, number, causes[name])
-    for reason, number in reasons.most_common():
+    for reason, number in tally.reasons.most_common():
         print(f"{number:6} explained: {reason}")
     took = time.perf_counter() - started
-    differ, ways = sum(counts.values()), len(counts)
-    print(f"{asked.count} programs, {differ} differ in {ways} ways, {took:.0f} s")
+    print(
+        f"{asked.count} programs in {took:.0f} s: {tally.whole} agree to their end, "
+        f"{tally.in_doubt} but for what a reason puts in doubt, "
+        f"{sum(counts.values())} differ in {len(counts)} ways, {ended} end PyTorch or the engine"
+    )
     return 1 if counts else 0
 
 
@@ -53,8 +57,8 @@ def show(name: str, number: int, found: Found) -> None:
         f"    {difference.what} of {difference.where or 'statement'} after {difference.statement!r}"
     )
     print(f"    torch:  {difference.expected}\n    engine: {difference.got}")
-    if difference.note:
-        print(f"    {difference.note}")
+    if any(difference.texts):
+        print(f"    {' | '.join(difference.texts)}")
     for statement in found.program.statements:
         print("  | " + statement.replace("\n", "\n  | "))
     print(flush=True)

@@ -26,17 +26,19 @@ class Difference:
     expected: Any
     got: Any
     statement: str = ""
-    raised: bool = False
-    """Both raised, and something differs afterwards."""
+    maker: str = ""
+    """The statement that gave the tensor its name."""
     derived: bool = False
-    """The statement works on a derivative, or on what was computed from one."""
-    note: str = ""
-    """What does not decide, such as the text of an error."""
+    """The statement computes derivatives, or the one that made the tensor does."""
+    overlapping: bool = False
+    """Elements of a tensor that the statement names share memory."""
+    texts: tuple[str, str] = ("", "")
+    """Of the errors that the statement raised on the two sides."""
 
     def signature(self) -> str:
         """A text that differences of one cause share, most often."""
         if self.what == "error":
-            return f"error {self.expected} not {self.got}: {_plain(self.note)}"
+            return f"error {self.expected} not {self.got}: {_plain(' | '.join(self.texts))}"
         if self.what.endswith(("value", "stride", "_version", "storage_offset")):
             return f"{self.what} of {self._maker()}"
         if self.what in ("requires_grad", "is_leaf", "_base"):
@@ -75,8 +77,8 @@ def _dtype_of(name: str) -> str:
 
 def same(expected: Any, got: Any, tolerance: float = FINE) -> bool:
     """Equality, within a tolerance for arrays, and through containers."""
-    if isinstance(expected, np.ndarray):
-        return isinstance(got, np.ndarray) and close(expected, got, tolerance)
+    if isinstance(expected, np.ndarray) or isinstance(got, np.ndarray):
+        return isinstance(expected, type(got)) and close(expected, got, tolerance)
     if isinstance(expected, dict) and isinstance(got, dict):
         if "value" not in expected:  # a tensor of a transform, of which not all can be looked at
             got = {name: each for name, each in got.items() if name in expected}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.engine.fuzz.compare import Difference
 from tests.engine.fuzz.generate import generate
 from tests.engine.fuzz.program import Program
-from tests.engine.fuzz.run import compared
+from tests.engine.fuzz.run import Outcome, compared
 from tests.engine.fuzz.shrink import shrink
 
 
@@ -31,17 +31,38 @@ def differing(seed: int, families: tuple[str, ...] = ()) -> tuple[Program, Diffe
     return None if difference is None else (program, difference)
 
 
-def hunt(
-    seeds: Sequence[int], families: tuple[str, ...], known: set[str], reasons: Counter[str]
-) -> Iterator[Found]:
-    """What differs among these seeds; what was not known before is shrunk.
+@dataclass
+class Tally:
+    """Programs by how far they were compared, and by the reasons that were met in them."""
 
-    `reasons` counts the programs in which each reason explained a difference.
-    """
+    whole: int = 0
+    """Compared to their end in every fact."""
+    in_doubt: int = 0
+    """Compared to their end, but for the facts that a reason puts in doubt."""
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count a program."""
+        self.reasons.update(outcome.reasons)
+        if outcome.difference is None:
+            self.whole += not outcome.doubts.of
+            self.in_doubt += bool(outcome.doubts.of)
+
+    def merge(self, other: Tally) -> None:
+        """Count those of another tally too."""
+        self.whole += other.whole
+        self.in_doubt += other.in_doubt
+        self.reasons += other.reasons
+
+
+def hunt(
+    seeds: Sequence[int], families: tuple[str, ...], known: set[str], tally: Tally
+) -> Iterator[Found]:
+    """What differs among these seeds; what was not known before is shrunk."""
     for seed in seeds:
         program = generate(seed, families)
         outcome = compared(program)
-        reasons.update(outcome.reasons)
+        tally.add(outcome)
         difference = outcome.difference
         if difference is None:
             continue

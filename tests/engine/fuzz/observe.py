@@ -22,7 +22,7 @@ def facts(torch: Any, tensor: Any, names: dict[int, str], level: bool = False) -
     found["_version"] = None if found["is_inference"] else tensor._version
     base = tensor._base
     found["_base"] = None if base is None else names.get(id(base))
-    """A base without a name is memory of an operation's own, as views of it are."""
+    found["is_view"] = base is not None
     found["grad_fn"] = None if tensor.grad_fn is None else tensor.grad_fn.name()
     found["is_leaf"] = tensor.is_leaf
     found["retains_grad"] = tensor.retains_grad

@@ -1,14 +1,17 @@
-"""Runs a program on both libraries, statement by statement, up to the first difference."""
+"""Runs a program on both libraries, statement by statement, and compares what each leaves."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from tests.engine.fuzz.compare import TOLERANCE, Difference, different_facts, same
+from tests.engine.fuzz.doubts import EVERYTHING, Doubt, Doubts, bound_names, read_names
 from tests.engine.fuzz.explained import reason_of
 from tests.engine.fuzz.machine import Machine, compiled
 from tests.engine.fuzz.observe import Facts, facts
@@ -20,11 +23,6 @@ Step = tuple[list[str] | None, str, tuple[Any, ...], dict[str, Facts]]
 
 DERIVING = re.compile(r"torch\.func\.|autograd\.|backward\(|fwAD\.|\.grad\b")
 """Statements whose results are derivatives, and in dual levels."""
-NAMES = re.compile(r"\bt\d+\b")
-OF_FORMULAS = (
-    "stride", "storage_offset", "_base", "grad_fn", "is_inference", "requires_grad", "is_leaf",
-)  # fmt: skip
-"""Facts of derivatives that follow from the formula in which each library writes them."""
 
 
 @functools.cache
@@ -44,12 +42,15 @@ class Recording:
     def __init__(self, torch: Any, watched: bool) -> None:
         self.machine = Machine(torch)
         self.watched = watched
+        """Look at every tensor after every statement, and not just at what it bound."""
         self.tolerance = 0.0
         """That of the least precise dtype so far: rounding goes where values go."""
-        self._derived: set[str] = set()
-        self._descended: set[str] = set()
-        """Names of derivatives, and of what was computed from them."""
+        self.makers: dict[str, str] = {}
+        """The statement that bound each tensor's name."""
+        self.changed: dict[str, set[str]] = {}
+        """Facts that the last statement changed, by the name of what was seen before."""
         self._known: dict[str, int] = {}
+        self._seen: dict[str, Facts] = {}
         self._first_versions: dict[str, tuple[int, int]] = {}
 
     def step(self, statement: str) -> Step:
@@ -64,38 +65,43 @@ class Recording:
             None if error is None else [each.__name__ for each in type(error).__mro__],
             "" if error is None else str(error).partition("\n")[0],
             events,
-            self.look(
-                self.watched, bool(DERIVING.search(statement)), self.is_of_derivative(statement)
-            ),
+            self.look(self.watched, statement),
         )
 
-    def is_of_derivative(self, statement: str) -> bool:
-        """Whether a statement computes a derivative, or works on one."""
-        return bool(DERIVING.search(statement)) or not self._descended.isdisjoint(
-            NAMES.findall(statement)
-        )
+    def is_derivative(self, name: str) -> bool:
+        """Whether a statement that computes derivatives bound this name."""
+        return bool(DERIVING.search(self.makers.get(name, "")))
 
-    def look(
-        self, everywhere: bool, derived: bool = False, descended: bool = False
-    ) -> dict[str, Facts]:
-        """The facts of all tensors, or of those that got a name since the last look.
+    def has_overlapping(self, statement: str) -> bool:
+        """Whether elements of a tensor that a statement names share memory."""
+        tensors = self.machine.tensors()
+        return any(_overlaps(tensors[name]) for name in read_names(statement) if name in tensors)
 
-        New ones may be derivatives: their layout and nodes are those of a formula.
-        """
+    def look(self, everywhere: bool, statement: str = "") -> dict[str, Facts]:
+        """The facts of all tensors, or of those that this statement gave a name."""
         tensors = self.machine.tensors()
         names: dict[int, str] = {}
         for name, each in tensors.items():
             names.setdefault(id(each), name)
         fresh = [name for name, each in tensors.items() if self._known.get(name) != id(each)]
         self._known = {name: id(each) for name, each in tensors.items()}
-        self._derived = (self._derived - set(fresh)) | set(fresh if derived else ())
-        self._descended = (self._descended - set(fresh)) | set(fresh if descended else ())
+        first = {id(each): name for name, each in reversed(tensors.items())}
+        self.makers |= {  # Another name of a tensor does not make it.
+            name: statement if first[id(tensors[name])] in fresh
+            else self.makers[first[id(tensors[name])]]
+            for name in fresh
+        }  # fmt: skip
         level = self.in_dual_level()
         torch = self.machine.torch
         seen = {
             name: self._facts(torch, name, tensors[name], names, level)
             for name in (tensors if everywhere else fresh)
         }
+        self.changed = {name: {"everything"} for name in fresh} | {
+            name: facts for name in self._seen.keys() & seen.keys() - set(fresh)
+            if (facts := {each[0] for each in different_facts(self._seen[name], seen[name])})
+        }  # fmt: skip
+        self._seen = seen
         self.tolerance = max(
             [self.tolerance, *(TOLERANCE.get(each.get("dtype", ""), 0) for each in seen.values())]
         )
@@ -108,16 +114,10 @@ class Recording:
             found = facts(torch, tensor, names, level)
         except Exception as error:  # to look is part of the program
             return {"looking": type(error).__name__, "text": str(error)[:60]}
-        version = found["_version"]
-        if name in self._derived and found["is_inference"]:
-            version = None
-        if name in self._derived:
-            found = {
-                fact: what for fact, what in found.items()
-                if fact not in OF_FORMULAS and not fact.startswith("grad")
-            }  # fmt: skip
+        if self.is_derivative(name):  # the node is that of a formula
+            found["grad_fn"] = found["grad_fn"] and "a node"
         found.pop("grad.grad_fn", None)
-        found["_version"] = self._changes(name, tensor, version)
+        found["_version"] = self._changes(name, tensor, found["_version"])
         return found
 
     def _changes(self, name: str, tensor: Any, version: int | None) -> int | None:
@@ -136,61 +136,118 @@ class Recording:
         return any(type(each).__name__ == "dual_level" for each in opened)
 
 
+def _overlaps(tensor: Any) -> bool:
+    places = np.zeros(tensor.shape, int)
+    for index, stride in zip(np.indices(tensor.shape), tensor.stride(), strict=True):
+        places += index * stride
+    return np.unique(places).size < places.size
+
+
 @dataclass
 class Outcome:
     """What a run of a program on both sides showed."""
 
     difference: Difference | None = None
-    """The first that has no reason."""
+    """The first that has no reason; the run ends there."""
     raising: set[int] = field(default_factory=set)
     """The statements that raise in PyTorch."""
     reasons: set[str] = field(default_factory=set)
     """Of the differences that were explained."""
+    doubts: Doubts = field(default_factory=Doubts)
+    """What differs for one of these reasons, or was computed from what does."""
 
 
 def compared(program: Program) -> Outcome:
-    """Run a program on both sides up to the first difference that has no reason.
+    """Run a program on both sides to its end, or to the first difference that has no reason.
 
-    One with a reason that leaves the two sides in different states ends the run too.
+    A difference in a program that is not watched may have come up in an earlier statement, and for
+    a reason: it is watched then.
     """
+    outcome = _run(program)
+    found = outcome.difference
+    if program.watched or found is None:
+        return outcome
+    watched = _run(replace(program, watched=True))
+    read = watched.doubts.reaching(found.statement)
+    return watched if watched.difference or watched.doubts.reason_of(found, read) else outcome
+
+
+def _run(program: Program) -> Outcome:
     torch, engine = libraries()
     one, other = Recording(torch, program.watched), Recording(engine, program.watched)
     outcome = Outcome()
     try:
-        for found in _differences(program, one, other, outcome.raising):
-            reason = reason_of(found, program)
-            if reason is None:
-                outcome.difference = found
-                break
-            outcome.reasons.add(reason.text)
-            if not reason.goes_on:
-                break
+        for at, statement in enumerate(program.statements):
+            _step(at, statement, one, other, outcome)
+            if outcome.difference is not None:
+                return outcome
+        _end(program, one, other, outcome)
     finally:
         other.machine.close()
         one.machine.close()
     return outcome
 
 
-def _differences(
-    program: Program, one: Recording, other: Recording, raising: set[int]
-) -> Iterator[Difference]:
-    """All differences in the order in which they come up; `raising` is filled on the way."""
-    for at, statement in enumerate(program.statements):
-        wanted, got = one.step(statement), other.step(statement)
-        if wanted[0] is not None:
-            raising.add(at)
-        of_derivative = one.is_of_derivative(statement)
-        for found in differing(at, statement, wanted, got, one.tolerance):
-            yield replace(found, derived=of_derivative or one.is_of_derivative(found.where))
-    for found in at_the_end(program.statements, one, other):
-        of_derivative = one.is_of_derivative(found.where)
-        yield replace(found, raised=bool(raising), derived=of_derivative)
+def _step(at: int, statement: str, one: Recording, other: Recording, outcome: Outcome) -> None:
+    """Run one statement on both sides and compare what it left."""
+    doubts = outcome.doubts
+    read = doubts.reaching(statement)
+    wanted, got = one.step(statement), other.step(statement)
+    if wanted[0] is not None:
+        outcome.raising.add(at)
+    if doubts.of:
+        doubts.spread(statement, _either(one.changed, other.changed), read)
+    for found in differing(at, statement, wanted, got, one.tolerance):
+        maker = one.makers.get(found.where, "")
+        derived = bool(DERIVING.search(maker if found.where else statement))
+        difference = replace(
+            found, maker=maker, derived=derived, overlapping=one.has_overlapping(statement)
+        )
+        if text := doubts.reason_of(difference, read):
+            if difference.what == "error":
+                _doubt(difference, text, EVERYTHING, one, other, doubts)
+            continue
+        reason = reason_of(difference)
+        if reason is None:
+            outcome.difference = difference
+            return
+        outcome.reasons.add(reason.text)
+        if reason.spreads:
+            _doubt(difference, reason.text, reason.spreads, one, other, doubts)
 
 
-def at_the_end(statements: Sequence[str], one: Recording, other: Recording) -> Iterator[Difference]:
-    """The differences between all tensors that are left."""
+def _doubt(
+    difference: Difference,
+    reason: str,
+    spreads: frozenset[str],
+    one: Recording,
+    other: Recording,
+    doubts: Doubts,
+) -> None:
+    """Put in doubt the tensor that differs, or what a statement left that did something else."""
+    one.watched = other.watched = True
     seen, found = one.look(True), other.look(True)
-    return _of_tensors(len(statements), statements[-1], seen, found, one.tolerance)
+    names = {difference.where}
+    if not difference.where:
+        mentioned = read_names(difference.statement)
+        differing = {each.where for each in _of_tensors(0, "", seen, found, one.tolerance)}
+        names = bound_names(difference.statement) | (mentioned & differing)
+    for name in names:
+        doubts.add(name, Doubt(reason, spreads))
+
+
+def _either(one: dict[str, set[str]], other: dict[str, set[str]]) -> dict[str, set[str]]:
+    return {name: one.get(name, set()) | other.get(name, set()) for name in one.keys() | other}
+
+
+def _end(program: Program, one: Recording, other: Recording, outcome: Outcome) -> None:
+    """Compare all tensors that are left."""
+    seen, found = one.look(True), other.look(True)
+    last = len(program.statements)
+    for each in _of_tensors(last, program.statements[-1], seen, found, one.tolerance):
+        if not outcome.doubts.reason_of(each, set()):
+            outcome.difference = replace(each, maker=one.makers.get(each.where, ""))
+            return
 
 
 def differing(
@@ -198,13 +255,12 @@ def differing(
 ) -> Iterator[Difference]:
     """The differences between one step of two sides."""
     if bool(wanted[0]) != bool(got[0]) or (wanted[0] and got[0] and wanted[0][0] not in got[0]):
-        note = f"{wanted[1]} | {got[1]}"
         expected, found = (each[0][0] if each[0] else None for each in (wanted, got))
-        yield Difference(at, "error", "", expected, found, statement, note=note)
+        yield Difference(at, "error", "", expected, found, statement, texts=(wanted[1], got[1]))
     if not same(wanted[2], got[2], tolerance):
         yield Difference(at, "events", "", wanted[2], got[2], statement)
     for each in _of_tensors(at, statement, wanted[3], got[3], tolerance):
-        yield replace(each, raised=wanted[0] is not None)
+        yield replace(each, texts=(wanted[1], got[1]))
 
 
 def _of_tensors(

@@ -51,3 +51,44 @@ def test_a_difference_is_found_in_each_fact() -> None:
     for fact, other in (("requires_grad", False), ("grad_fn", None), ("_version", 3)):
         assert [each[0] for each in different_facts(seen, seen | {fact: other})] == [fact]
     assert not list(different_facts(seen, dict(seen)))
+
+
+def test_doubt_reaches_what_is_computed_from_a_tensor_and_nothing_else() -> None:
+    from tests.engine.fuzz.compare import Difference
+    from tests.engine.fuzz.doubts import Doubt, Doubts
+
+    doubts = Doubts()
+    doubts.add("t1", Doubt("a reason", frozenset(("value",))))
+    for statement, changed in (
+        ("t2 = t1 * 2", {}), ("t3 = t4 * 2", {}), ("t5.add_(t2)", {"t5": {"value", "_version"}}),
+        ("(t2 * t3).sum().backward()", {"t6": {"grad", "grad.value"}}), ("t1 = t3 + 1", {}),
+    ):  # fmt: skip
+        doubts.spread(statement, changed, doubts.reaching(statement))
+
+    def excused(name: str, what: str) -> bool:
+        return doubts.reason_of(Difference(9, what, name, 0, 1), set()) is not None
+
+    assert {name for name in ("t1", "t2", "t3", "t4", "t5", "t6") if excused(name, "value")} == {
+        "t2", "t5",
+    }  # fmt: skip
+    assert excused("t6", "grad.value")
+    assert not excused("t2", "requires_grad")
+
+
+def test_a_reason_explains_only_the_statement_that_it_is_about() -> None:
+    from dataclasses import replace
+
+    import numpy as np
+
+    from tests.engine.fuzz.compare import Difference
+    from tests.engine.fuzz.explained import reason_of
+
+    one, other = np.array([7]), np.array([8])
+    bits = Difference(3, "value", "t3", one, other, "t3 = t1.view(torch.int32)")
+    assert reason_of(bits) is None
+    assert reason_of(replace(bits, maker="t3 = t1.view(torch.int32)")) is not None
+    assert reason_of(replace(bits, maker="t3 = t1.view(torch.int32)", got=one * 10**6)) is None
+    for statement in ("t3 = t2 * 2", "t3.add_(1)"):
+        assert reason_of(Difference(3, "value", "t3", one, other, statement)) is None
+        assert reason_of(Difference(3, "requires_grad", "t3", True, False, statement)) is None
+        assert reason_of(Difference(3, "grad_fn", "t3", "A", "B", statement)) is None

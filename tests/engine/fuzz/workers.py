@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 
-from tests.engine.fuzz.hunt import Found, hunt
+from tests.engine.fuzz.hunt import Found, Tally, hunt
 from tests.engine.fuzz.run import libraries
 
 CHUNK = 200
 """Programs of one process, before its memory is given back."""
 
-Answer = tuple[list[Found], Counter[str]] | str
-"""What differs in a chunk, with the explained reasons, or the seed at which its process ended."""
+Answer = tuple[list[Found], Tally] | str
+"""What differs in a chunk, with how far it was compared, or the seed at which its process ended."""
 
 
 def answers(first: int, count: int, families: tuple[str, ...], jobs: int) -> Iterator[Answer]:
@@ -55,10 +54,10 @@ def _of_chunk(seeds: range, families: tuple[str, ...]) -> Iterator[Answer]:
 def _work(answer: Connection, seeds: range, families: tuple[str, ...]) -> None:
     known: set[str] = set()
     found: list[Found] = []
-    reasons: Counter[str] = Counter()
+    tally = Tally()
     for seed in seeds:
         answer.send((seed, None))
-        found += hunt([seed], families, known, reasons)
-    answer.send((seeds[-1], (found, reasons)))
+        found += hunt([seed], families, known, tally)
+    answer.send((seeds[-1], (found, tally)))
     answer.close()
     gc.freeze()
