@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from gradtool.cli.exit_codes import ExitCode
 from gradtool.errors import UsageError
 from gradtool.report.rows import module_rows
 from gradtool.report.verdicts import STOPPING
-from gradtool.report.words import plural, printable
+from gradtool.report.words import listed
 from gradtool.results.paths import shown_path
 from gradtool.results.report import Report
 from gradtool.run.run_plan import RunPlan
@@ -26,9 +26,6 @@ Check = Callable[["CheckOptions"], tuple[Report, ExitCode]]
 """Makes a run, prints its report, and returns both."""
 
 _WAITING = "waiting for changes; Ctrl-C ends"
-
-_MOST_NAMED = 5
-"""Failures of earlier runs, or changed files, that a line names before it only counts them."""
 
 
 def watch(options: CheckOptions, check: Check) -> ExitCode:
@@ -57,7 +54,7 @@ def watch(options: CheckOptions, check: Check) -> ExitCode:
             if not RunPlan(narrowed).selection.targets:
                 continue
             _clear()
-            _say(f"changed: {_listed(sorted(map(_shown, changed)))}")
+            _say(f"changed: {listed(sorted(map(_shown, changed)))}")
             report, code = check(narrowed)
         except UsageError as error:
             refuse(str(error))
@@ -115,14 +112,8 @@ class _State:
             if path not in checked and Path(path).exists()
             for node in nodes
         ]
-        still = f"still failing: {_listed(others)}\n" if others else ""
+        still = f"still failing: {listed(others)}\n" if others else ""
         return f"{still}{_WAITING}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    named = ", ".join(map(printable, names[:_MOST_NAMED]))
-    return f"{named} and {plural(more, 'other')}" if more > 0 else named
 
 
 def _shown(path: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gradtool.results.report import Basis, Cost, Coverage
 
 
@@ -20,6 +22,16 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """The text, made printable, with each run of white space made one space."""
     return printable(" ".join(text.split()))
+
+
+_MOST_NAMED = 5
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a, b and 3 others``: the first few names, printable, and the number of the others."""
+    more = len(names) - _MOST_NAMED
+    named = ", ".join(map(printable, names[:_MOST_NAMED]))
+    return f"{named} and {plural(more, 'other')}" if more > 0 else named
 
 
 def csv_cell(value: object) -> object:

@@ -210,6 +210,26 @@ def test_the_source_is_shown_once_where_several_findings_are_at_one_place(report
     assert text.count("       |         ^^^^^^^^") == 1
 
 
+def test_equal_findings_without_numbers_are_one_block_that_names_all_modules(
+    report: Report,
+) -> None:
+    broken = next(module for module in report.modules if module.checks)
+    others = [
+        msgspec.structs.replace(broken, path=path, checks=(_moved(broken.checks[0], path),))
+        for path in ("b.py", "c.py")
+    ]
+    text = plain(msgspec.structs.replace(report, modules=(broken, *others)))
+    assert text.count("error GT001") == 1
+    assert "  also in  b.py, c.py\n" in text
+    assert "3 errors" in text
+
+
+def _moved(check: CheckResult, path: str) -> CheckResult:
+    (finding,) = check.findings
+    moved = msgspec.structs.replace(finding, node_id=f"{path}::{finding.rule}")
+    return msgspec.structs.replace(check, findings=(moved,))
+
+
 def repeated(report: Report, times: int) -> Report:
     """The report with the modules of which every case passes, and their copies."""
     fine = {row.module.path for row in rows(report)}

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from gradtool.report.findings import evidence_lines, explain_command, margin, place
+from gradtool.report.findings import evidence_lines, explain_command, margin, place, subject
 from gradtool.report.terminal.block import write_block
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, Page, make_console
-from gradtool.report.words import one_line, printable
+from gradtool.report.words import listed, one_line, printable
 from gradtool.results.report import Finding, Location, Severity, Source
 
 _INDENT = 2
@@ -21,18 +21,33 @@ def write_findings(page: Page, findings: Iterable[Finding], *, verbosity: int) -
     """Write each finding as a block of lines with an empty line after it.
 
     Notes are brief; `verbosity` 1 writes them in full, and adds all digits and
-    tracebacks. Findings in a row at one place show its source once.
+    tracebacks. Findings in a row at one place show its source once. Equal findings without
+    numbers, as of the modules of a package that does not import, are one block.
     """
     shown: Location | None = None
-    for finding in findings:
+    for group in _equal_ones(findings):
+        finding = group[0]
         is_brief = finding.severity is Severity.NOTE and verbosity < 1
-        _write(page, finding, verbosity, with_source=not is_brief and finding.location != shown)
+        _write(page, group, verbosity, with_source=not is_brief and finding.location != shown)
         shown = shown if is_brief else finding.location
 
 
-def _write(page: Page, finding: Finding, verbosity: int, *, with_source: bool) -> None:
+def _equal_ones(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Groups of findings that differ at most in the node they are of, in the order of the first."""
+    groups: dict[object, list[Finding]] = {}
+    for index, finding in enumerate(findings):
+        has_own_numbers = finding.evidence is not None or finding.case is not None
+        same = (finding.rule, finding.severity, finding.location, finding.message, finding.hint)
+        groups.setdefault((same, index if has_own_numbers else None), []).append(finding)
+    return list(groups.values())
+
+
+def _write(page: Page, group: list[Finding], verbosity: int, *, with_source: bool) -> None:
+    finding = group[0]
     page.whole(_heading(finding))
     page.wrapped(Text(one_line(finding.message)), indent=_INDENT)
+    if len(group) > 1:
+        _write_pairs(page, [("also in", listed([subject(other) for other in group[1:]]))], _INDENT)
     if with_source:
         if finding.step is not None:
             _write_step(page, finding.step)
