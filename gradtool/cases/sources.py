@@ -267,7 +267,7 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
 def _line_of_refusal(checkable: Checkable, search: SearchResult) -> Location | None:
     """The user's line that refused the likeliest arguments; None if it is not one of the file."""
     line = search.reached[-1] if search.reached else 0
-    if not 0 < line < BEYOND_LINES:
+    if not 0 < line < BEYOND_LINES or BEYOND_LINES in search.reached:
         return None
     return Location(path=checkable.location.path, line=line)
 

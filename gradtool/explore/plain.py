@@ -18,8 +18,11 @@ _LARGEST_GUARD = 0.01
 _KEPT = re.compile(
     r"(.*_)?(seed|dtype|device|generator|ignore_index|padding_idx|"
     r"training|inplace|hard|straight_through|ste)"
+    r"|.*(fp8|fp16|bf16|int8|half|amp\b|autocast|quanti[sz]|low_precision|offload).*"
 )
-"""Names of what gives no other number, or changes what a gradient is meant to be."""
+"""Names of what gives no other number, or changes what a gradient is meant to be: a lower
+precision is chosen for its speed.
+"""
 
 _SMALL = 1e-3
 """A number below this guards a division; twice as much of it shows nothing."""

@@ -18,6 +18,7 @@ from gradtool.results.report import (
     Report,
     Verdict,
 )
+from gradtool.verify.rules import codes
 
 _HINT = "if these arguments make no sense, give it a case in gradtool.yaml"
 
@@ -56,7 +57,8 @@ def _doubted(case: CaseResult, alike: frozenset[str]) -> CaseResult:
 def _check(check: CheckResult, evidence: str, alike: frozenset[str]) -> CheckResult:
     findings = tuple(_hinted(finding, evidence) for finding in check.findings)
     hinted = msgspec.structs.replace(check, findings=findings)
-    if check.verdict is not Verdict.FAIL or check.rule in alike:
+    is_doubtful = check.verdict is Verdict.FAIL or check.rule == codes.BACKWARD_RAISED
+    if check.verdict is Verdict.PASS or not is_doubtful or check.rule in alike:
         return hinted
     return msgspec.structs.replace(hinted, verdict=Verdict.UNVERIFIED, reason=_ALONE)
 

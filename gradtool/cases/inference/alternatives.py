@@ -28,7 +28,11 @@ def alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
     parameter, value = reading.parameters[at], draft[at]
     use = reading.uses[parameter.name]
     yield from suggested(reading, parameter)
-    if use.is_dtype:
+    if use.is_dtype or use.is_called or parameter.name in reading.clues.uses.tested:
+        return
+    extents = [extent for each in draft if is_tensor(each) for extent in shape_of(each)]
+    if parameter.name in reading.clues.uses.counts:
+        yield from dict.fromkeys([*extents, *_POOL])
         return
     if is_tensor(value):
         yield from _reshaped(draft, at, use)
@@ -40,7 +44,6 @@ def alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
     counts = [each for each in draft if type(each) is int and each > 0]
     for number in range(2, len(counts) + 1):
         yield {"shape": counts[:number]}
-    extents = [extent for each in draft if is_tensor(each) for extent in shape_of(each)]
     yield from dict.fromkeys(extents)
     yield from _PLAIN
     if isinstance(value, list):

@@ -255,6 +255,7 @@ _LAYERS: dict[int, list[Shapes]] = {
         ((3, 4), (4, 5), (4, 5), (5, 4)),  # gated layer and back
         ((3, 4), (5, 4), (5, 4), (4, 5)),
         ((3, 4), (5, 4), (2, 4), (5, 2)),  # layer with an update of low rank
+        ((5, 2), (2, 4), (5, 3), (3, 4)),  # products of two pairs, of one shape
     ],
     5: [
         ((3, 4), (20, 9), (20,), (3, 5), (3, 5)),  # LSTM cell, weights of [h, x] in one

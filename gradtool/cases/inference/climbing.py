@@ -115,6 +115,8 @@ class Climb:
     def _first(self, parameter: Any, site: Site | None) -> Any:
         if site is not None and parameter.name in site.values:
             return as_written(site.values[parameter.name])
+        if parameter.default is not parameter.empty:
+            return as_written(parameter.default)
         return next(suggested(self._reading, parameter))
 
     def _settled(self, draft: Draft) -> Draft:
@@ -164,6 +166,8 @@ class Climb:
             others = alternatives(self._reading, step.draft, at)
             streams.append((at, itertools.chain(words if self._may_be_word(at) else (), others)))
         for at, value in _in_turn(streams):
+            if len(step.draft) == 1 and isinstance(value, list):
+                continue  # An only argument is a tensor, or nothing has a gradient.
             if value != step.draft[at] or type(value) is not type(step.draft[at]):
                 yield self._settled((*step.draft[:at], value, *step.draft[at + 1 :]))
 

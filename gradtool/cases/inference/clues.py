@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-_KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
+from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_uses
 
-_FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Clues:
     """Every return of backward has a literal None in their place."""
     dtypes: frozenset[str] = frozenset()
     """Given as a dtype: ``x.to(dtype)``, which would take a tensor too, or ``dtype=dtype``."""
+    uses: PlainUses = field(default_factory=PlainUses)
+    """Flags, counts and functions."""
 
 
 @dataclass
@@ -47,8 +49,8 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         node = _source(function)
         return Clues(tensors=frozenset(_use(node).attributes & set(names)) if node else frozenset())
     cls: Any = function
-    forward = _use(_source(cls.forward))
-    context = _use(_context(cls, names))
+    bodies = _source(cls.forward), _context(cls, names)
+    forward, context = map(_use, bodies)
     backward = _source(_backward(cls))
     none = set(_always_none(backward, names)) if backward else set()
     differentiated = set(names) - none if backward and _returns(backward) else set()
@@ -56,7 +58,14 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
     plain = (forward.kept | context.kept) - tensors - differentiated
     # An attribute such as `like.dtype` shows a tensor whose dtype is taken.
     dtypes = forward.dtypes - tensors
-    return Clues(*(frozenset(found & set(names)) for found in (tensors, plain, none, dtypes)))
+    uses = plain_uses(names, [body for body in bodies if body], backward)
+    return Clues(
+        tensors=frozenset(tensors & set(names)),
+        plain=frozenset(plain & set(names)),
+        undifferentiated=frozenset(none & set(names)),
+        dtypes=frozenset(dtypes & set(names)),
+        uses=uses,
+    )
 
 
 def _backward(function: Any) -> Any:
@@ -66,7 +75,7 @@ def _backward(function: Any) -> Any:
     return getattr(function, own[0], None) if own else None
 
 
-def _source(function: Any) -> _FunctionNode | None:
+def _source(function: Any) -> FunctionNode | None:
     """Parse the definition of `function`; None without source."""
     try:
         # The source of a method is indented, which alone is not valid Python.
@@ -74,10 +83,10 @@ def _source(function: Any) -> _FunctionNode | None:
         statement = ast.parse(text).body[0]
     except (OSError, TypeError, SyntaxError, IndexError, ValueError):
         return None
-    return statement if isinstance(statement, _FunctionNode) else None
+    return statement if isinstance(statement, FunctionNode) else None
 
 
-def _context(function: Any, names: tuple[str, ...]) -> _FunctionNode | None:
+def _context(function: Any, names: tuple[str, ...]) -> FunctionNode | None:
     """``setup_context`` with its names for the inputs replaced by those of ``forward``."""
     node = _source(function.setup_context)
     if node is None or len(node.args.args) < 2:
@@ -100,7 +109,7 @@ def _context(function: Any, names: tuple[str, ...]) -> _FunctionNode | None:
     return node
 
 
-def _use(node: _FunctionNode | None) -> _Seen:
+def _use(node: FunctionNode | None) -> _Seen:
     """Collect the names that the body of `node` saves, keeps or takes attributes of."""
     seen = _Seen()
     for found in ast.walk(node) if node else ():
@@ -118,13 +127,13 @@ def _use(node: _FunctionNode | None) -> _Seen:
     return seen
 
 
-def _returns(node: _FunctionNode) -> list[list[ast.expr]]:
+def _returns(node: FunctionNode) -> list[list[ast.expr]]:
     """Entries of each return statement of `node`."""
     values = [found.value for found in ast.walk(node) if isinstance(found, ast.Return)]
     return [value.elts if isinstance(value, ast.Tuple) else [value] for value in values if value]
 
 
-def _always_none(node: _FunctionNode, names: Iterable[str]) -> Iterator[str]:
+def _always_none(node: FunctionNode, names: Iterable[str]) -> Iterator[str]:
     """Yield the `names` for which every return has None, or a local name that is always None."""
     returns = _returns(node)
     # A starred entry moves the positions of all that follow.
@@ -137,7 +146,7 @@ def _always_none(node: _FunctionNode, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def _only_none(node: _FunctionNode) -> set[str]:
+def _only_none(node: FunctionNode) -> set[str]:
     """Local names that only None is assigned to."""
     assigned: dict[str, bool] = {}
     for found in ast.walk(node):

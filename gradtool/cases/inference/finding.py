@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,9 +50,10 @@ def find_cases(
 ) -> SearchResult:
     """Find cases that forward accepts.
 
-    Those of the signature are used if there are any. Arguments that were read from the source
-    are used if forward and backward accept them, and an output depends on each that asks for a
-    gradient: there are two cases of them, with different extents if possible.
+    Those of the signature are used if forward and backward accept them. Arguments that were read
+    from the source are used if both do, and an output depends on each that asks for a gradient:
+    there are two cases of them, with different extents if possible. Where there are none either,
+    those of the signature that forward alone accepts are a guess.
 
     Args:
         checkable: The Function or callable.
@@ -60,15 +62,30 @@ def find_cases(
         tries: Tries a case.
         gaps: Errors that begin an objection which no arguments can meet.
     """
-    search = infer(parameters, clues, tries.attempt)
-    if search.cases or not checkable.is_function or search.objection.startswith(gaps):
+    is_called = any(parameter.name in clues.uses.called for parameter in parameters)
+    search = SearchResult() if is_called else infer(parameters, clues, tries.attempt)
+    counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
+    is_settled = bool(search.cases) and search.broken != "raised" and not counts_all
+    if not checkable.is_function or is_settled or search.objection.startswith(gaps):
         return search
-    required = next(variants(parameters))
+    # A backward may return a gradient for each argument, those with a default included.
+    required = tuple(filter(_is_single, parameters)) if counts_all else next(variants(parameters))
     reading = read(checkable.obj, required, clues) if required else None
     if reading is None:
-        return search
+        return infer(parameters, clues, tries.attempt) if is_called else search
     search.objects = dict(_objects(reading))
-    return _climbed(reading, tries, search)
+    found = _climbed(reading, tries, search)
+    if found.cases and not found.evidence and found.broken == "raised":
+        found.evidence, found.is_guess = "the signature", True
+    return found
+
+
+def _has_default(parameter: inspect.Parameter) -> bool:
+    return parameter.default is not parameter.empty
+
+
+def _is_single(parameter: inspect.Parameter) -> bool:
+    return parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
 
 
 def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
@@ -102,6 +119,7 @@ def _climbed(reading: Reading, tries: Tries, search: SearchResult) -> SearchResu
     elif best.height > search.reached:
         search.likeliest = case_of(reading.parameters, best.draft, FIRST)
         search.objection = best.trial.refusal or f"no refusal, but {best.trial.doubt}"
+        search.reached = best.height
     return search
 
 

@@ -49,6 +49,11 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     uses = read_uses(forward, names, text)
     helpers = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
     merge_helpers(uses, forward, helpers)
+    for name, use in uses.items():
+        use.is_called |= name in clues.uses.called
+        use.is_count |= name in clues.uses.counts
+        use.is_tested |= name in clues.uses.tested
+        use.is_unused &= name not in clues.uses.anything
     return Reading(
         parameters=parameters,
         clues=clues,

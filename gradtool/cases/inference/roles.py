@@ -53,6 +53,10 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
         return values
     if following:
         return [*following, TENSOR, constant(1)]
+    if parameter.name in clues.uses.tested:
+        return _named(name) or [constant(False), constant(True)]
+    if parameter.name in clues.uses.counts:
+        return [*_named(name), constant(2), constant(3), constant(1)]
     if parameter.name in clues.tensors:
         return [TENSOR, *_named(name), *map(constant, _GENERIC)]
     if _named(name) or parameter.name in clues.plain:

@@ -25,6 +25,7 @@ from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.roles import Shape, may_be_tensor
 from gradtool.cases.inference.trials import Trial
 from gradtool.config.schema import CaseConfig
+from gradtool.verify.protocol.observation import FailureKind
 
 Try = Callable[[CaseConfig], Trial]
 
@@ -78,6 +79,8 @@ class SearchResult:
     """Kinds of the parameters that only code can make: objects with attributes, functions."""
     is_guess: bool = False
     """Some argument is one that forward happened to accept."""
+    broken: FailureKind | None = None
+    """The contract that backward breaks at the cases, or ``raised``."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ class _Found:
     case: CaseConfig
     output: Shape
     backward: bool
+    broken: FailureKind | None
 
 
 def infer(parameters: Parameters, clues: Clues, attempt: Try) -> SearchResult:
@@ -100,6 +104,7 @@ def infer(parameters: Parameters, clues: Clues, attempt: Try) -> SearchResult:
     if found is not None:
         found = found if found.backward else search.spell_out(found, parameters)
         search.result.cases.append(found.case)
+        search.result.broken = found.broken
         optional = [p for p in parameters if p.default is None and may_be_tensor(p, clues)]
         search.find_optional(found, optional, clues)
     return search.result
@@ -191,7 +196,7 @@ class _Search:
                 self.result.likeliest, self.result.objection = case, trial.refusal or ""
                 self.result.reached = trial.reached
             if trial.refusal is None:
-                return _Found(candidate, domain, case, trial.output, trial.backward)
+                return _Found(candidate, domain, case, trial.output, trial.backward, trial.broken)
             self.result.refusals[trial.refusal] += 1
             if trial.finite:
                 break

@@ -69,7 +69,7 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     note = parameter.annotation
     if _is_configuration(note) and (made := _made(note)) is not None:
         yield {"literal": made}
-    if reading.differentiates and (use.is_called or "Module" in str(note)):
+    if use.is_called or (reading.differentiates and "Module" in str(note)):
         yield {"literal": SmoothFunction()}
     if use.is_unused and parameter.name in reading.clues.undifferentiated:
         yield None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.sandbox.user_errors import UserError, describe, summarise
+from gradtool.verify.protocol.observation import FailureKind
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class Trial:
     """Backward accepted the results too."""
     doubt: str | None = None
     """The reason not to use arguments that forward accepts: backward refuses them, for one."""
+    broken: FailureKind | None = None
+    """The contract that backward breaks, or ``raised`` for an exception that other arguments might
+    avoid."""
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which the call ended, outermost first, or a stage beyond."""
     line: str = ""
@@ -118,6 +123,21 @@ def _floating(result: Any) -> list[Any]:
     return [value for value in outputs if value.is_floating_point() or value.is_complex()]
 
 
+_OF_ARGUMENTS = (
+    TypeError,
+    AttributeError,
+    IndexError,
+    ValueError,
+    RuntimeError,
+    AssertionError,
+)
+"""Exceptions that say that something is wrong with arguments."""
+
+
+_GRADIENT = re.compile(r"at (?:index|position) (\d+)")
+"""In the message of a broken contract: the gradient that breaks it."""
+
+
 def _backward(outputs: list[Any], file: Path) -> Trial:
     """Run backward from all outputs that have a graph."""
     shape = tuple(outputs[0].shape)
@@ -134,7 +154,18 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
     except Exception as error:
         reached, line = _place(error, file)
         doubt = f"backward raises {summarise(error)}"
-        return Trial(output=shape, doubt=doubt, reached=(_IN_BACKWARD, *reached), line=line)
+        broken = library().contract(error) if isinstance(error, _OF_ARGUMENTS) else None
+        if broken not in (None, "raised"):
+            # Backward ran through; a gradient that it returned is wrong, those before it are not.
+            named = _GRADIENT.search(str(error))
+            reached = (BEYOND_LINES, int(named[1]) if named else 0)
+        return Trial(
+            output=shape,
+            doubt=doubt,
+            broken=broken,
+            reached=(_IN_BACKWARD, *reached),
+            line=line,
+        )
     return Trial(output=shape, backward=True, reached=(_THROUGH,))
 
 

@@ -1,0 +1,126 @@
+"""Uses that show a plain value: in forward, and in backward of what the context keeps for it.
+
+A parameter that is only the condition of an ``if`` is a flag, one that ends a ``range`` is a
+number, and one that is called is a function, also where ``ctx.steps = steps`` comes between.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+_TEST, _RANGE, _CALL, _OTHER = "test", "range", "call", "other"
+"""Kinds of uses."""
+
+
+@dataclass(frozen=True)
+class PlainUses:
+    """Names of parameters, by how they are used wherever they are."""
+
+    tested: frozenset[str] = frozenset()
+    """The condition of an ``if``, and nothing else."""
+    counts: frozenset[str] = frozenset()
+    """The end of a range."""
+    called: frozenset[str] = frozenset()
+    anything: frozenset[str] = frozenset()
+    """Used in some way beside being kept on the context."""
+
+
+@dataclass
+class _Seen:
+    kinds: dict[str, set[str]] = field(default_factory=dict)
+    """The kinds of uses by parameter."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """Parameters by the attributes of the context that keep them."""
+
+
+def plain_uses(
+    names: Collection[str], forwards: list[FunctionNode], backward: FunctionNode | None
+) -> PlainUses:
+    """Read how parameters are used.
+
+    Args:
+        names: The parameters.
+        forwards: The bodies that name them: forward, and setup_context.
+        backward: The method that reads them from the context.
+    """
+    seen = _Seen()
+    for node in forwards:
+        for name, kind in _uses(node, seen.kept):
+            seen.kinds.setdefault(name, set()).add(kind)
+    if backward is not None:
+        aliases = _aliases(backward, seen.kept)
+        for name, kind in _uses(backward, {}, {**seen.kept, **aliases}):
+            seen.kinds.setdefault(name, set()).add(kind)
+    kinds = {name: seen.kinds[name] for name in names if name in seen.kinds}
+    return PlainUses(
+        tested=frozenset(name for name in kinds if kinds[name] == {_TEST}),
+        counts=frozenset(name for name in kinds if _RANGE in kinds[name]),
+        called=frozenset(name for name in kinds if _CALL in kinds[name]),
+        anything=frozenset(kinds),
+    )
+
+
+def _uses(
+    node: FunctionNode, kept: dict[str, str], names: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield each use of a name with its kind; those that only keep it on the context go to `kept`.
+
+    Args:
+        node: The body.
+        kept: Attributes of the context, to which those that are assigned here are added.
+        names: Where names differ from those of parameters: these, and attributes of the context,
+            with the parameters that they stand for. No other names are then yielded.
+    """
+    for parent in ast.walk(node):
+        for child in ast.iter_child_nodes(parent):
+            name = _name(child, names)
+            if name is None or _keeps(parent, child, kept):
+                continue
+            yield name, _kind(parent, child)
+
+
+def _name(node: ast.AST, names: Mapping[str, str] | None) -> str | None:
+    """The parameter that an expression stands for."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return node.id if names is None else names.get(node.id)
+    if names is not None and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        return names.get(ast.unparse(node))
+    return None
+
+
+def _keeps(parent: ast.AST, child: ast.AST, kept: dict[str, str]) -> bool:
+    """Note ``ctx.steps = steps``; return True for it, and for a name that only gets another."""
+    if not isinstance(parent, ast.Assign) or parent.value is not child:
+        return False
+    for target in parent.targets:
+        if isinstance(target, ast.Attribute) and isinstance(child, ast.Name):
+            kept[ast.unparse(target)] = child.id
+    return all(isinstance(target, ast.Attribute | ast.Name) for target in parent.targets)
+
+
+def _aliases(node: FunctionNode, kept: Mapping[str, str]) -> dict[str, str]:
+    """Local names for what the context keeps: ``steps = ctx.steps``."""
+    return {
+        target.id: kept[ast.unparse(found.value)]
+        for found in ast.walk(node)
+        if isinstance(found, ast.Assign) and ast.unparse(found.value) in kept
+        for target in found.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _kind(parent: ast.AST, child: ast.AST) -> str:
+    match parent:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) if test is child:
+            return _TEST
+        case ast.UnaryOp(op=ast.Not()) | ast.BoolOp():
+            return _TEST
+        case ast.Call(func=func) if func is child:
+            return _CALL
+        case ast.Call(func=ast.Name(id="range")):
+            return _RANGE
+    return _OTHER
