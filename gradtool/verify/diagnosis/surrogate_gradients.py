@@ -127,7 +127,8 @@ def _kind_of_clamp(
     """Name a clamp whose gradient passes; None for a mask that was forgotten.
 
     A mask needs something saved, and forgetting it is common where all that is cut off becomes
-    zero. Otherwise, or under a name that says so, the gradient is meant to pass.
+    zero. Otherwise, or under a name that says so, the gradient is meant to pass. So is one that
+    fades away beyond the bounds.
     """
     inside = np.isclose(slopes, 1.0, rtol=1e-6)
     if not (flat | inside).all() or not np.allclose(own[inside], 1.0, rtol=1e-9):
@@ -135,10 +136,23 @@ def _kind_of_clamp(
     if _MEANS_TO_PASS.search(subject.function.name):
         return f"{STRAIGHT_THROUGH} of a clamp"
     seen = at.baseline
-    if seen.saved or seen.kept_on_ctx or not (own == 1.0).all():
-        return None
     results = at.layout.outputs.flatten(seen.outputs)[rows]
-    return f"{STRAIGHT_THROUGH} of a clamp" if _is_clamp(primal, results, flat) else None
+    if not _is_clamp(primal, results, flat):
+        return None
+    if _fades(np.abs(np.ravel(primal) - results)[flat], own[flat]):
+        return f"{SURROGATE} of a clamp"
+    passes = (own == 1.0).all() and not (seen.saved or seen.kept_on_ctx)
+    return f"{STRAIGHT_THROUGH} of a clamp" if passes else None
+
+
+def _fades(distances: FloatArray, passing: FloatArray) -> bool:
+    """Return True for gradients beyond a bound that grow smaller with the distance from it.
+
+    No mistake gives such a formula: one that is forgotten passes the same everywhere.
+    """
+    order = np.argsort(distances)
+    falls = np.diff(passing[order]) < 0
+    return len(passing) > 1 and bool(falls.all() and (passing > 0).all() and (passing < 1).all())
 
 
 def _is_clamp(primal: Array, results: Array, flat: BoolArray) -> bool:

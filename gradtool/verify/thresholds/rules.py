@@ -9,6 +9,14 @@ and choose other kernels; a condition number of 1e4 is granted to them. Doubled:
 GT113).
 """
 
+SAME_GRADIENT_JITTERS = 30.0
+"""Unit: second difference of the gradient at three points next to each other. A Function that
+computes in float32 inside rounds each term anew in another layout or order; the second difference
+is the sum of four such roundings at one entry, and other entries may have some times as much.
+Doubled: mistakes of 60 roundings pass in a backward that loses its digits at every point. Halved:
+sums of hundreds of float32 terms are reported (GT107 to GT112).
+"""
+
 REPEATED_RESULT_ROUNDINGS = 100.0
 """Unit: roundings of the largest entry. The same run twice differs only by parallel sums and by
 the alignment of memory. Doubled: changes of 4e-14 by backward pass. Halved: parallel sums on a

@@ -174,3 +174,17 @@ def test_what_turns_many_times_between_two_numbers_seen_is_not_taken_for_constan
     right = "return grad_output * 1e8 * (1e8 * x).cos()"
     assert "GT101" not in rules(SIMPLE, backward=right, **parts)
     assert "GT101" in rules(SIMPLE, backward=right + " * 2", **parts)
+
+
+@pytest.mark.parametrize(("other", "broken"), [("f * (f * (3 * g))", []), ("p + 2e-3", ["GT112"])])
+def test_another_order_of_roundings_in_single_precision_is_no_other_gradient(
+    other: str, broken: list[str]
+) -> None:
+    single = "f, g = x.float(), grad_output.float(); p = (f * f) * (3 * g)"
+    found = rules(
+        SIMPLE,
+        forward="f = x.float(); return (f * f * f).double()",
+        backward=f"{single}; return (p if grad_output.is_contiguous() else {other}).double()",
+        values="[[0.53, 1.07, 2.31], [0.29, 3.13, 1.57]]",
+    )
+    assert [rule for rule in found if rule == "GT112"] == broken
