@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
-_TEST, _RANGE, _CALL, _OTHER = "test", "range", "call", "other"
+_TEST, _RANGE, _CALL, _NUMBER, _OTHER = "test", "range", "call", "number", "other"
 """Kinds of uses."""
 
 
@@ -24,6 +24,8 @@ class PlainUses:
     """The condition of an ``if``, and nothing else."""
     counts: frozenset[str] = frozenset()
     """The end of a range."""
+    numbers: frozenset[str] = frozenset()
+    """Given to what takes a number: ``torch.tensor(sigma)``, ``math.sqrt(d)``."""
     called: frozenset[str] = frozenset()
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
@@ -59,6 +61,7 @@ def plain_uses(
     return PlainUses(
         tested=frozenset(name for name in kinds if kinds[name] == {_TEST}),
         counts=frozenset(name for name in kinds if _RANGE in kinds[name]),
+        numbers=frozenset(name for name in kinds if _NUMBER in kinds[name]),
         called=frozenset(name for name in kinds if _CALL in kinds[name]),
         anything=frozenset(kinds),
     )
@@ -123,4 +126,8 @@ def _kind(parent: ast.AST, child: ast.AST) -> str:
             return _CALL
         case ast.Call(func=ast.Name(id="range")):
             return _RANGE
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
+            return _NUMBER
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="tensor")):
+            return _NUMBER
     return _OTHER

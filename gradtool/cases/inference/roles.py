@@ -57,6 +57,8 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
         return _named(name) or [constant(False), constant(True)]
     if parameter.name in clues.uses.counts:
         return [*_named(name), constant(2), constant(3), constant(1)]
+    if parameter.name in clues.uses.numbers:
+        return [*_named(name), *map(constant, _GENERIC), TENSOR]
     if parameter.name in clues.tensors:
         return [TENSOR, *_named(name), *map(constant, _GENERIC)]
     if _named(name) or parameter.name in clues.plain:

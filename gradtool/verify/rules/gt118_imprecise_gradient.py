@@ -7,9 +7,9 @@ Compares the gradient with the exact derivative that the engine finds for the re
 forward, provided that evaluations agree with it. The rounding of both sides is measured: inputs are
 changed in their last digits, and both derivatives computed again. A difference that is a thousand
 times larger, and the same at each of these points, is a mistake in a formula, however small: most
-often a constant with too few digits. Where forward rounds a number of the source to float32, the
-default dtype of tensors made from numbers, that is a note. Functions with noise, low precision or a
-tolerance of their own are not checked.
+often a constant with too few digits. A difference no larger than one rounding to float32, as of
+``torch.tensor(0.3)``, is a note, and so is one that comes from such a rounding in forward.
+Functions with noise, low precision or a tolerance of their own are not checked.
 
 Why it matters
 --------------
@@ -82,6 +82,7 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.constants import constant_in_single, truncated_constant
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.diagnosis.imprecision import Imprecision, imprecise_gradients
+from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.wording import apart, share
 
@@ -122,13 +123,15 @@ def _flaw(subject: Subject, found: Imprecision, constant: str | None) -> Flaw:
     rounded = None
     if not constant and analytic:
         rounded = constant_in_single(subject.function.lines, exact / analytic)
+    # One rounding to float32 of a constant, as by torch.tensor(0.3), harms no training.
+    is_rounding = rounded or (not constant and found.part <= epsilon(np.dtype(np.float32)))
     why = constant or rounded or "analytic {}, exact {}".format(*apart(analytic, exact))
     return Flaw(
         message=f"gradient of `{name}` differs from the derivative by {found.part:.2g} of its size"
         f"{share(comparison, worst)}: {why}",
         evidence=evidence(comparison, worst, name),
         hint=_HINT if constant else None,
-        severity=Severity.NOTE if rounded else None,
+        severity=Severity.NOTE if is_rounding else None,
     )
 
 

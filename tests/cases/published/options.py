@@ -1,0 +1,71 @@
+"""Functions with flags, numbers and counts, of which forward itself says little."""
+
+import math
+
+import torch
+from torch.autograd import Function
+
+
+class GatedUnit(Function):
+    @staticmethod
+    def forward(ctx, x, store_compact, keep_on_host):
+        kept = x.to(torch.float16) if store_compact else x
+        if keep_on_host:
+            kept = kept.cpu()
+        ctx.save_for_backward(kept)
+        ctx.store_compact = store_compact
+        value, gate = x.chunk(2, dim=-1)
+        return value * torch.sigmoid(gate)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        if ctx.store_compact:
+            x = x.to(grad_output.dtype)
+        value, gate = x.chunk(2, dim=-1)
+        s = torch.sigmoid(gate)
+        return torch.cat((grad_output * s, grad_output * value * s * (1 - s)), -1), None, None
+
+
+class GatedUnitForgetsValue(Function):
+    @staticmethod
+    def forward(ctx, x, store_compact):
+        ctx.save_for_backward(x.to(torch.float16) if store_compact else x)
+        ctx.store_compact = store_compact
+        value, gate = x.chunk(2, dim=-1)
+        return value * torch.sigmoid(gate)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        value, gate = x.chunk(2, dim=-1)
+        s = torch.sigmoid(gate)
+        return torch.cat((grad_output * s, grad_output * s * (1 - s)), -1), None
+
+
+class NormalCDF(Function):
+    @staticmethod
+    def forward(ctx, x, sigma):
+        ctx.save_for_backward(x, torch.tensor(sigma))
+        return 0.5 * torch.erf(x / (sigma * math.sqrt(2))) + 0.5
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, sigma = ctx.saved_tensors
+        density = torch.exp(-0.5 * (x / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))
+        return grad_output * density, None
+
+
+class RateOverSteps(Function):
+    @staticmethod
+    def forward(ctx, frames, steps=8, level=1.0):
+        ctx.steps = steps
+        ctx.save_for_backward(frames, torch.as_tensor(level))
+        return frames.mean(0) * level
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        frames, level = ctx.saved_tensors
+        each = grad_output * level / ctx.steps
+        of_frames = torch.stack([each for _ in range(ctx.steps)])
+        return of_frames, None, (grad_output * frames.mean(0)).sum()
