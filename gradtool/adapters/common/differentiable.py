@@ -251,6 +251,17 @@ class FunctionDifferentiable:
         with global_generators(seed), self._bound.draws.freed():
             yield
 
+    @contextmanager
+    def in_double(self) -> Iterator[None]:
+        """Make float64 the default dtype, and restore it at the end."""
+        torch = library().torch
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
+
     def traced(self) -> AbstractContextManager[set[SourceLine]]:
         """Collect those of `lines` that are executed in the block, in the set it returns."""
         return traced(self._bound.cls)

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
 from gradtool.verify.diagnosis.methods import method_trees, module_tree
 from gradtool.verify.protocol.observation import SourceLine
-from gradtool.verify.thresholds.rules import SAME_CONSTANT, SAME_ROUNDING
+from gradtool.verify.thresholds.rules import SAME_CONSTANT
 
 _FORWARD, _BACKWARD = ("forward", "setup_context"), ("backward", "vjp")
 
@@ -71,24 +69,6 @@ def truncated_constant(lines: frozenset[SourceLine]) -> str | None:
         for name, value in _KNOWN.items():
             if number.value not in own and _is_truncated(number, Number(name, value)):
                 return f"{number.text} stands where {name} = {value:.10g} is meant"
-    return None
-
-
-def constant_in_single(lines: frozenset[SourceLine], ratio: float) -> str | None:
-    """Word the constant that forward rounds to float32; None if none explains a difference.
-
-    Python's numbers become float32 tensors where no other operand gives a dtype, as in
-    ``torch.where(x > 0, 1.0, 0.01)``.
-
-    Args:
-        lines: The lines of the Function's methods.
-        ratio: The derivative as a part of the gradient, where they differ.
-    """
-    for number in _numbers(lines, (*_FORWARD, *_BACKWARD)):
-        rounded = float(np.float32(number.value))
-        gap = rounded / number.value - 1 if number.value else 0.0
-        if gap and abs(ratio - 1 - gap) <= SAME_ROUNDING * abs(gap):
-            return f"forward rounds {number.text} to float32"
     return None
 
 

@@ -107,6 +107,9 @@ class Differentiable(Protocol):
         The same holds as for `evaluate_many`; the reference is `vjps`.
         """
 
+    def in_double(self) -> AbstractContextManager[None]:
+        """Makes float64 the default dtype, which tensors made from Python's numbers have."""
+
     def backward_map(self, cotangents: Cotangents) -> Differentiable:
         """The map (primals, cotangents) -> gradients, as a Differentiable of its own.
 

@@ -28,7 +28,13 @@ Gradients = Sequence[Array | None]
 
 
 def gradient_difference(
-    subject: Subject, found: Gradients, expected: Gradients, when: str, hint: str
+    subject: Subject,
+    found: Gradients,
+    expected: Gradients,
+    when: str,
+    hint: str,
+    *,
+    same_order: bool = False,
 ) -> Flaw | None:
     """A flaw for the first gradient that differs; None when all are the same.
 
@@ -38,6 +44,7 @@ def gradient_difference(
         expected: The right ones. A missing gradient counts as zero.
         when: The circumstances of the run, as in ``gradient of `x` differs WHEN``.
         hint: Advice.
+        same_order: Both runs do the same in the same order, so that rounding explains nothing.
     """
     for argument, one, other in zip(subject.function.arguments, found, expected, strict=True):
         if one is None and other is None:
@@ -50,7 +57,7 @@ def gradient_difference(
             )
         pair = _filled(one, other)
         flaw = _values(argument.name, *pair, when, hint)
-        if flaw and not _is_rounding(subject, *pair):
+        if flaw and (same_order or not _is_rounding(subject, *pair)):
             return flaw
     return None
 

@@ -77,7 +77,7 @@ def _check(subject: Subject) -> Answer:
     if isinstance(subject.repeated, str):
         return failed(Flaw(message=f"backward raises {_WHEN}: {subject.repeated}", hint=_KEEP))
     first, again = subject.repeated
-    flaw = gradient_difference(subject, again, first, _WHEN, _HINT)
+    flaw = gradient_difference(subject, again, first, _WHEN, _HINT, same_order=True)
     if flaw and subject.random:
         return blocked(SURROGATE)
     return failed(flaw) if flaw else passed()

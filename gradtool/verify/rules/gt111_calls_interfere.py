@@ -78,7 +78,12 @@ from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._runs import differing_entries, failure_of_run, gradient_difference
+from gradtool.verify.rules._runs import (
+    Gradients,
+    differing_entries,
+    failure_of_run,
+    gradient_difference,
+)
 from gradtool.verify.thresholds.rules import LATER_CALL_LOOKS, LATER_CALL_SHIFT
 from gradtool.verify.wording import listed
 
@@ -113,8 +118,8 @@ def _met(subject: Subject, other: InterferingCall) -> Flaw | None:
     flaw = flaw or _overwritten(subject, first)
     if flaw is None and first.gradients is not None and second.gradients is not None:
         baseline = subject.first.baseline.gradients or ()
-        flaw = gradient_difference(subject, first.gradients, baseline, when, _HINT)
-        flaw = flaw or gradient_difference(subject, second.gradients, other.gradients, when, _HINT)
+        flaw = _changed(subject, first.gradients, baseline, when)
+        flaw = flaw or _changed(subject, second.gradients, other.gradients, when)
     return flaw
 
 
@@ -167,7 +172,13 @@ def _cached(subject: Subject) -> Flaw | None:
     if stale:
         which = f"output{'s' if len(stale) > 1 else ''} {listed(stale)}"
         return Flaw(message=f"{which} of forward stays the old one {when}", hint=_CACHE_HINT)
-    return gradient_difference(subject, again.gradients, fresh.gradients, when, _CACHE_HINT)
+    return _changed(subject, again.gradients, fresh.gradients, when, _CACHE_HINT)
+
+
+def _changed(
+    subject: Subject, found: Gradients, expected: Gradients, when: str, hint: str = _HINT
+) -> Flaw | None:
+    return gradient_difference(subject, found, expected, when, hint, same_order=True)
 
 
 def _same_values(one: Array | None, other: Array | None) -> bool:

@@ -7,9 +7,9 @@ Compares the gradient with the exact derivative that the engine finds for the re
 forward, provided that evaluations agree with it. The rounding of both sides is measured: inputs are
 changed in their last digits, and both derivatives computed again. A difference that is a thousand
 times larger, and the same at each of these points, is a mistake in a formula, however small: most
-often a constant with too few digits. A difference no larger than one rounding to float32, as of
-``torch.tensor(0.3)``, is a note, and so is one that comes from such a rounding in forward.
-Functions with noise, low precision or a tolerance of their own are not checked.
+often a constant with too few digits. A difference that is gone when float64 is the default dtype is
+a note: a plain number became a tensor of float32, as in ``torch.tensor(0.3)``. Functions with
+noise, low precision or a tolerance of their own are not checked.
 
 Why it matters
 --------------
@@ -79,10 +79,13 @@ import numpy as np
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.constants import constant_in_single, truncated_constant
+from gradtool.verify.diagnosis.constants import truncated_constant
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
-from gradtool.verify.diagnosis.imprecision import Imprecision, imprecise_gradients
-from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.diagnosis.imprecision import (
+    Imprecision,
+    imprecise_gradients,
+    is_of_default_dtype,
+)
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.wording import apart, share
 
@@ -91,6 +94,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = "write a constant once, with all its digits, and use it in both methods"
+_ROUNDED = "a plain number becomes a tensor of float32, the default dtype"
 
 
 def _check(subject: Subject) -> Answer:
@@ -106,32 +110,30 @@ def _check(subject: Subject) -> Answer:
 
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:
-    judgement = subject.given
-    constant = None
-    for found in imprecise_gradients(judgement.at, judgement.comparisons, subject.seed):
-        constant = constant or truncated_constant(subject.function.lines)
-        yield _flaw(subject, found, constant)
+    at, comparisons = subject.given.at, subject.given.comparisons
+    for found in imprecise_gradients(at, comparisons, subject.seed):
+        if is_of_default_dtype(at, found):
+            yield _flaw(subject, found, note=_ROUNDED)
+        else:
+            yield _flaw(subject, found, constant=truncated_constant(subject.function.lines))
 
 
-def _flaw(subject: Subject, found: Imprecision, constant: str | None) -> Flaw:
+def _flaw(
+    subject: Subject, found: Imprecision, *, note: str | None = None, constant: str | None = None
+) -> Flaw:
     # Shown as wrong, though GT101 lets them pass.
     decision = np.where(found.chosen, Decision.FAIL, found.comparison.decision)
     comparison = replace(found.comparison, decision=decision)
     name = subject.function.arguments[comparison.argument].name
     worst = find_worst(comparison, found.chosen)
     analytic, exact = _values(comparison, worst.row, worst.column)
-    rounded = None
-    if not constant and analytic:
-        rounded = constant_in_single(subject.function.lines, exact / analytic)
-    # One rounding to float32 of a constant, as by torch.tensor(0.3), harms no training.
-    is_rounding = rounded or (not constant and found.part <= epsilon(np.dtype(np.float32)))
-    why = constant or rounded or "analytic {}, exact {}".format(*apart(analytic, exact))
+    why = note or constant or "analytic {}, exact {}".format(*apart(analytic, exact))
     return Flaw(
         message=f"gradient of `{name}` differs from the derivative by {found.part:.2g} of its size"
         f"{share(comparison, worst)}: {why}",
         evidence=evidence(comparison, worst, name),
         hint=_HINT if constant else None,
-        severity=Severity.NOTE if is_rounding else None,
+        severity=Severity.NOTE if note else None,
     )
 
 

@@ -255,12 +255,6 @@ SAME_CONSTANT = 1e-3
 Doubled: 0.5 and 0.501 are taken for one constant. Halved: 0.798 for 0.79788 is not named.
 """
 
-SAME_ROUNDING = 1e-2
-"""Unit: part of the rounding of a constant to float32. The ratio of two derivatives shows it to
-some eight digits less than a double has. Doubled: two of a hundred other constants explain a
-difference by chance. Halved: a rounding below 1e-12 of its constant is not recognised.
-"""
-
 # ---- surrogate gradients --------------------------------------------------------------------
 
 STEP_SHIFTS = (1.0, 4.0, 64.0)
