@@ -27,6 +27,7 @@ class PlainUses:
     numbers: frozenset[str] = frozenset()
     """Given to what takes a number: ``torch.tensor(sigma)``, ``math.sqrt(d)``."""
     called: frozenset[str] = frozenset()
+    """By forward. Of a function that only backward calls nothing is known: it is a derivative."""
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
 
@@ -53,6 +54,7 @@ def plain_uses(
     for node in forwards:
         for name, kind in _uses(node, seen.kept):
             seen.kinds.setdefault(name, set()).add(kind)
+    called = frozenset(name for name in names if _CALL in seen.kinds.get(name, ()))
     if backward is not None:
         aliases = _aliases(backward, seen.kept)
         for name, kind in _uses(backward, {}, {**seen.kept, **aliases}):
@@ -62,7 +64,7 @@ def plain_uses(
         tested=frozenset(name for name in kinds if kinds[name] == {_TEST}),
         counts=frozenset(name for name in kinds if _RANGE in kinds[name]),
         numbers=frozenset(name for name in kinds if _NUMBER in kinds[name]),
-        called=frozenset(name for name in kinds if _CALL in kinds[name]),
+        called=called,
         anything=frozenset(kinds),
     )
 
