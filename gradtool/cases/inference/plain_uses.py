@@ -27,7 +27,7 @@ class PlainUses:
     numbers: frozenset[str] = frozenset()
     """Given to what takes a number: ``torch.tensor(sigma)``, ``math.sqrt(d)``."""
     called: frozenset[str] = frozenset()
-    """By forward. Of a function that only backward calls nothing is known: it is a derivative."""
+    """By forward; or by backward alone, for the slope of a surrogate."""
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
 
@@ -56,9 +56,11 @@ def plain_uses(
             seen.kinds.setdefault(name, set()).add(kind)
     called = frozenset(name for name in names if _CALL in seen.kinds.get(name, ()))
     if backward is not None:
-        aliases = _aliases(backward, seen.kept)
-        for name, kind in _uses(backward, {}, {**seen.kept, **aliases}):
+        stand_for = {**seen.kept, **_aliases(backward, seen.kept)}
+        for name, kind in _uses(backward, {}, stand_for):
             seen.kinds.setdefault(name, set()).add(kind)
+        # If forward calls one too, this one may be its derivative.
+        called = called or _called_without_cotangents(backward, stand_for)
     kinds = {name: seen.kinds[name] for name in names if name in seen.kinds}
     return PlainUses(
         tested=frozenset(name for name in kinds if kinds[name] == {_TEST}),
@@ -116,6 +118,27 @@ def _aliases(node: FunctionNode, kept: Mapping[str, str]) -> dict[str, str]:
         for target in found.targets
         if isinstance(target, ast.Name)
     }
+
+
+def _called_without_cotangents(
+    backward: FunctionNode, stand_for: Mapping[str, str]
+) -> frozenset[str]:
+    """Functions that compute from anything but a cotangent, in which they need not be linear."""
+    cotangents = {argument.arg for argument in backward.args.args[1:]}
+    for node in ast.walk(backward):
+        if isinstance(node, ast.Assign) and _names(node.value) & cotangents:
+            cotangents.update(*map(_names, node.targets))
+    return frozenset(
+        stand_for[ast.unparse(call.func)]
+        for call in ast.walk(backward)
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func) in stand_for
+        and not any(_names(argument) & cotangents for argument in call.args)
+    )
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _kind(parent: ast.AST, child: ast.AST) -> str:

@@ -11,6 +11,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.batching import over_dims, padded, unchanged
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import INT64, SMOOTH
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.shape.shape import reshape_own
@@ -52,6 +53,7 @@ _expand = linear(
 )
 
 
+@ignore_fp_warnings
 def _summed_to(x: Any, *, shape: Ints) -> Any:
     leading = x.ndim - len(shape)
     axes = tuple(
