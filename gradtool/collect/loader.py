@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports
 from gradtool.collect.import_root import RESERVED, ImportRoot
+from gradtool.collect.replacement import shown_file
 from gradtool.collect.slices import sliced
 from gradtool.collect.source_loader import SourceOnlyLoader
 from gradtool.collect.tolerance import Tolerance
@@ -43,6 +44,13 @@ from gradtool.sandbox.user_errors import UserError, describe, summarise
 
 if TYPE_CHECKING:
     from gradtool.collect.inventory import Entry
+
+_DISTRIBUTED = re.compile(
+    rb"^\s*(import torch\.distributed|from torch(\.distributed)? import .*dist)|"
+    rb"\btorch\.distributed\.\w",
+    re.MULTILINE,
+)
+"""Imports and uses of ``torch.distributed``."""
 
 LARGEST_SOURCE = 16 * 2**20
 """Bytes of a source file beyond which it is not read."""
@@ -198,8 +206,15 @@ class Loader:
             name = dotted.removesuffix(".__init__")
             return self._imported(path, source, tree, outer, name, of_all_kinds=of_all_kinds)
         first = _load_error(tolerance.first, root.folder) if tolerance.first else None
-        notes = tuple(tolerance.notes)
+        notes = (*tolerance.notes, *_alone(path, source, root.folder, self._engine))
         return LoadedModule(path, module, tree, root, self._engine, digest(source), notes, first)
+
+
+def _alone(path: Path, source: bytes, folder: Path, engine: str) -> Iterator[str]:
+    """Yield a note on a source that uses ``torch.distributed``: the engine has one process."""
+    if engine == BUNDLED and _DISTRIBUTED.search(source):
+        place = shown_file(str(path), folder)
+        yield f"{place}: torch.distributed is a group of one process here; more are not checked"
 
 
 def _packages_of(path: Path, folder: Path) -> tuple[str, ...]:

@@ -71,6 +71,12 @@ _HOW_NOT_TO_REQUIRE = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation "
     "use var_no_grad = var.detach()."
 )
+_CHANNELS_LAST = {
+    "torch.channels_last": (0, 2, 3, 1),
+    "torch.channels_last_3d": (0, 2, 3, 4, 1),
+}
+"""Dimensions in the order of memory, by memory format."""
+
 _NO_GRAD_KEPT = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
@@ -175,9 +181,13 @@ class Tensor(TensorMethods):
             strides = _packed_strides(array.shape)
         return strides if dim is None else strides[dim]
 
-    def is_contiguous(self) -> bool:
-        """True if the elements lie in row-major order without gaps."""
-        return bool(self._array.flags.c_contiguous)
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
+        """True if the elements lie without gaps in row-major order, or that of `memory_format`."""
+        array = self._array
+        axes = None if memory_format is None else _CHANNELS_LAST.get(str(memory_format))
+        if axes is not None:
+            return array.ndim == len(axes) and bool(array.transpose(axes).flags.c_contiguous)
+        return bool(array.flags.c_contiguous)
 
     def is_floating_point(self) -> bool:
         """True if the dtype is a real floating one."""

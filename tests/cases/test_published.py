@@ -22,6 +22,7 @@ RIGHT = {
     "quantisers": ["BoundedAffine", "Decay", "FixedPoint", "WindowOf"],
     "shapes": ["BoxArea", "PointwiseConv", "Transition", "Interleave"],
     "options": ["GatedUnit", "NormalCDF", "RateOverSteps"],
+    "modules": ["Coupling", "GatherRows"],
 }
 WRONG = {
     "losses": "NLLForgetsWeight",
@@ -75,8 +76,9 @@ def test_a_wrong_function_fails_at_each_case(file: str, name: str) -> None:
         assert {c.rule for c in case.checks if c.verdict is Verdict.FAIL} >= {"GT101"}
 
 
-def test_what_is_wrong_at_guessed_arguments_is_in_doubt() -> None:
-    function = checked("shapes")["Guessed"]
+@pytest.mark.parametrize(("file", "name"), [("shapes", "Guessed"), ("modules", "CouplingSwapped")])
+def test_what_is_wrong_at_guessed_arguments_is_in_doubt(file: str, name: str) -> None:
+    function = checked(file)[name]
     assert failed(function) == {"GT101"}
     assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
 

@@ -16,6 +16,7 @@ from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.drafts import Draft, case_of, entries, is_floating, others, shape_of
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.search import SearchResult, infer
+from gradtool.cases.inference.stand_ins import is_of_module
 from gradtool.cases.inference.trials import Trial
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
@@ -75,6 +76,10 @@ def find_cases(
         return infer(parameters, clues, tries.attempt) if is_called else search
     search.objects = dict(_objects(reading))
     found = _climbed(reading, tries, search)
+    *_, alone = variants(parameters)
+    if not found.cases and _has_module(reading) and len(alone) < len(required):
+        # ``*weights`` are those of the Module, and the one made here has none.
+        found = _climbed(read(checkable.obj, alone, clues) or reading, tries, search)
     if found.cases and not found.evidence and found.broken == "raised":
         found.evidence, found.is_guess = "the signature", True
     return found
@@ -86,6 +91,10 @@ def _has_default(parameter: inspect.Parameter) -> bool:
 
 def _is_single(parameter: inspect.Parameter) -> bool:
     return parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+
+
+def _has_module(reading: Reading) -> bool:
+    return any(is_of_module(use.attributes) for use in reading.uses.values())
 
 
 def _objects(reading: Reading) -> Iterator[tuple[str, str]]:

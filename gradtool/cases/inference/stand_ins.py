@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ class SmoothFunction:
     """A smooth function of any tensors, for a Function that differentiates what it is given.
 
     Returns a tensor with the shape of its last floating argument, on which all others that can be
-    broadcast to it have an influence.
+    broadcast to it have an influence. It has the methods of a Module without parameters.
     """
+
+    training = True
 
     def __call__(self, *args: Any, **_: Any) -> Any:
         """Compute it."""
@@ -30,8 +33,34 @@ class SmoothFunction:
                 result = result + 0.5 * other.sin()
         return result
 
+    forward = __call__
+
+    def parameters(self, *_: Any, **__: Any) -> Iterator[Any]:
+        """Iterate over its parameters: none."""
+        return iter(())
+
+    named_parameters = buffers = named_buffers = parameters
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return its state: none."""
+        return {}
+
+    def train(self, *_: Any) -> SmoothFunction:
+        """Return the same function, which has one mode only."""
+        return self
+
     def __repr__(self) -> str:
         return "a smooth function"
+
+
+def is_of_module(attributes: Collection[str]) -> bool:
+    """Return True for attributes that show a parameter to be a Module, and that a function has."""
+    return bool(_OF_MODULE & set(attributes)) and all(
+        hasattr(SmoothFunction, a) for a in attributes
+    )
+
+
+_OF_MODULE = {"forward", "parameters", "named_parameters"}
 
 
 def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:

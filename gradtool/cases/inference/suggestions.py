@@ -13,7 +13,7 @@ from gradtool.adapters.library import library
 from gradtool.cases.inference.drafts import as_written
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import Role, roles
-from gradtool.cases.inference.stand_ins import SmoothFunction, matrices
+from gradtool.cases.inference.stand_ins import SmoothFunction, is_of_module, matrices
 from gradtool.cases.inference.uses import Use
 
 
@@ -69,12 +69,13 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     note = parameter.annotation
     if _is_configuration(note) and (made := _made(note)) is not None:
         yield {"literal": made}
-    if use.is_called or (reading.differentiates and "Module" in str(note)):
+    is_module = is_of_module(use.attributes) or (reading.differentiates and "Module" in str(note))
+    if use.is_called or is_module:
         yield {"literal": SmoothFunction()}
     if use.is_unused and parameter.name in reading.clues.undifferentiated:
         yield None
     is_tensor = any(hasattr(library().Tensor, name) for name in use.attributes)
-    if use.attributes and not is_tensor and not use.is_called:
+    if use.attributes and not is_tensor and not use.is_called and not is_module:
         yield {"literal": SimpleNamespace(**dict.fromkeys(use.attributes, 2))}
 
 
