@@ -127,7 +127,10 @@ def test_a_missing_name_is_reported_where_it_is_used(ours: Run, write: Callable[
     code, out, told = ours(path)
     assert (code, out) == (1, "loaded\n")
     assert "line 4, in <module>" in told
-    assert "EngineLacksError: gradtool's engine has no torch.distributed.recv_object_list; see " in told
+    assert (
+        "EngineLacksError: gradtool's engine has no torch.distributed.recv_object_list; see "
+        in told
+    )
 
 
 def test_extension_compiled_against_pytorch_is_explained(
