@@ -17,6 +17,8 @@ import traceback
 from collections.abc import Iterable
 from typing import NoReturn
 
+from gradtool.adapters.engines import BUNDLED, computing_with
+from gradtool.checking.canary import misjudgement
 from gradtool.checking.unit import Discovery, DiscoveryResult, UnitResult
 from gradtool.checking.worker_session import WorkerSession
 from gradtool.collect.loader import LoadError
@@ -69,6 +71,8 @@ _LOADED_ON_FIRST_USE = (
     "gradtool.adapters.common.differentiable",
     "gradtool.engine._torch_names",
     "gradtool.engine.autograd._recording",
+    "gradtool.explore.explorer",
+    "gradtool.explore.findings",
     "gradtool.verify.examine",
     "gradtool.verify.variants",
     "numpy.ma",
@@ -88,6 +92,8 @@ def warm_up() -> None:
         RULES[code]
     with answer_torch_imports():  # It completes the engine's namespaces, and knows them then.
         importlib.import_module("torch")
+    with computing_with(BUNDLED):  # What is computed once is then there in all workers.
+        misjudgement(0, thoroughly=False)
     _taken.append(Seal())
 
 
