@@ -107,7 +107,7 @@ class Subject:
     def nothing_to_check(self) -> str | None:
         """The reason why there is no gradient to check; None when there is one."""
         if not self.first.inputs:
-            return "no argument asks for a gradient"
+            return "no argument requires a gradient"
         if not self.first.layout.has_graph:
             outputs = self.first.forward.outputs
             if any(output is not None and is_continuous(output.dtype) for output in outputs):

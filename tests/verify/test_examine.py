@@ -235,7 +235,7 @@ def test_an_argument_that_asks_for_no_gradient_is_not_checked(function):
 def test_nothing_to_differentiate(function):
     outcomes = _ask(function(np.sin, _cos, (X,), differentiable=[False]))
     assert outcomes["GT101"].verdict is Verdict.SKIPPED
-    assert outcomes["GT101"].skip.detail == "no argument asks for a gradient"
+    assert outcomes["GT101"].skip.detail == "no argument requires a gradient"
     outcomes = _ask(function(lambda x: x > 0, _cos, (X,)))
     assert outcomes["GT101"].skip.detail == "no output is a floating or complex tensor"
 
@@ -340,7 +340,7 @@ def test_a_gradient_for_integers(gradient, severity, function):
 def test_a_gradient_for_a_non_tensor(function):
     raw = (Gradient(X, X.dtype), Gradient(None, type_name="float"))
     subject = function(np.sin, _cos, (X,), observed={"raw": raw})
-    assert "for argument 1, which is no tensor" in _ask(subject)["GT105"].flaws[0].message
+    assert "for argument 1, which is not a tensor" in _ask(subject)["GT105"].flaws[0].message
 
 
 def test_dirty_and_not_returned(function):
@@ -395,7 +395,7 @@ def test_a_saved_intermediate_cuts_a_part(function):
         ),
         observed={"saved": ("input:x", "intermediate")},
     )
-    assert "saved an intermediate" in _only(subject, "GT202").hint
+    assert "a saved intermediate" in _only(subject, "GT202").hint
 
 
 def test_a_wrong_second_derivative(function):

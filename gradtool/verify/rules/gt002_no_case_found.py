@@ -1,12 +1,12 @@
-"""No arguments were found with which the Function can be called.
+"""gradtool found no arguments that forward accepts.
 
 What it does
 ------------
 
 Looks for cases in the configuration, then in ``sample_inputs`` on the Function, and then tries
-small tensors of various shapes, guided by the signature of ``forward``, and then by its source and
-calls of the Function. This rule fires when ``forward`` accepts none of them, or returns no finite
-result.
+small tensors of various shapes, guided first by the signature of ``forward``, then by its source
+and by calls of the Function. This rule fires when ``forward`` accepts none of them, or returns no
+finite result.
 
 Why it matters
 --------------
@@ -68,7 +68,7 @@ arguments in ``gradtool.yaml``::
 Reference
 ---------
 
-``gradtool config my_ops.py`` prints the configuration that a file is checked with.
+``gradtool config my_ops.py`` prints the configuration that applies to a file.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ from gradtool.verify.rules._rule import Rule, Scope
 RULE = Rule(
     code="GT002",
     name="no-case-found",
-    summary="No arguments were found with which the Function can be called.",
+    summary="gradtool found no arguments that forward accepts.",
     severity=Severity.ERROR,
     page=__doc__,
     scopes=(Scope.FUNCTION,),

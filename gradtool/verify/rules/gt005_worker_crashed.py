@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Runs Functions in worker processes, apart from the process that reports. When a signal kills a
-worker, such as a segmentation fault, the finding names the Function that was running and, if it is
-known, your innermost Python line. Finished cases are kept, and all other Functions are still
+Runs Functions in worker processes, apart from the process that reports. When a signal such as
+SIGSEGV kills a worker, the finding names the Function that was running and, if it is known, the
+innermost line of your Python code. Finished cases are kept, and all other Functions are still
 checked. ``--no-isolation`` runs everything in one process; such a Function then ends the whole run.
 
 Why it matters
@@ -52,9 +52,9 @@ Right example
 How to fix
 ----------
 
-Look for a call into compiled code on the line that the finding names: a wrong pointer, an index
-out of bounds, wrong ``argtypes`` in ctypes. If the signal is SIGKILL, something outside stopped
-the process; look there, or for a lack of memory.
+Look for a call into compiled code on the line that the finding names: a wrong pointer, an index out
+of bounds, wrong ``argtypes`` in ctypes. If the signal is SIGKILL, something outside gradtool killed
+the process; often the machine ran out of memory.
 
 Reference
 ---------

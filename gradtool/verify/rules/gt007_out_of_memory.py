@@ -10,8 +10,8 @@ reported in the same way. Runs on a GPU have no limit, since it would not cover 
 Why it matters
 --------------
 
-A Function that needs gigabytes for the small arguments of a check does not fit anywhere with real
-ones. On a shared machine it also takes down other jobs.
+A Function that needs gigabytes for the small arguments of a check will not fit into memory with
+real ones. On a shared machine it also takes down other jobs.
 
 Wrong example
 -------------

@@ -10,8 +10,8 @@ not return its whole result has not passed.
 Why it matters
 --------------
 
-To anything that only reads exit codes, ``os._exit(0)`` in the middle of a gate looks like
-success. In a training job it ends the run, and no ``except Exception`` keeps it going.
+To anything that only reads exit codes, ``os._exit(0)`` in the middle of a gate looks like success.
+In a training job it ends the run, and ``except Exception`` cannot stop it.
 
 Wrong example
 -------------
@@ -61,7 +61,7 @@ Right example
 How to fix
 ----------
 
-Raise an exception that says what is wrong, as early as in ``forward``.
+Raise an exception that says what is wrong, in ``forward`` if it can be known there.
 
 Reference
 ---------

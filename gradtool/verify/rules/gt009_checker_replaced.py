@@ -5,16 +5,16 @@ What it does
 
 Before importing a module, records the identity of every function, class and constant that the
 checker uses: its own, the engine's, and the entry points of NumPy and the standard library that
-they call. They are compared after the import, after each case and before a result counts. In the
+they call. Compares them after the import, after each case and before a result is accepted. In the
 same process gradtool also checks two Functions of its own, one right and one wrong. If anything was
-replaced, or one of the two gets the wrong verdict, no result of the Function counts. No setting,
-comment or baseline excuses it. Code may replace anything that the checker does not use.
+replaced, or one of the two gets the wrong verdict, every result of the Function is rejected. No
+setting, comment or baseline excuses it. Code may replace anything that the checker does not use.
 
 Why it matters
 --------------
 
-A patch for one purpose, such as a NumPy function that accepts more, can turn a wrong gradient into
-one that passes.
+A patch made for another purpose, such as a NumPy function that accepts more types, can let a wrong
+gradient pass.
 
 Wrong example
 -------------
@@ -64,8 +64,8 @@ Right example
 How to fix
 ----------
 
-Wrap the function under a name of your own and call that. If a library that the module imports does
-the patching, import it where it is needed, outside of the module that is checked.
+Write a wrapper with its own name and call that. If the module imports a library that patches,
+import that library elsewhere, in the code that needs it.
 
 Reference
 ---------

@@ -3,10 +3,10 @@
 What it does
 ------------
 
-Reads the source of each module once, and compiles what was read, never a ``.pyc`` beside it. The
-SHA-256 of the source is in the JSON report. A worker that finds another source refuses to check
-it, and after the run the file is read again. If it differs, the run fails: no setting, comment or
-baseline excuses this.
+Reads the source of each module once and compiles exactly that text, never a cached ``.pyc``. The
+SHA-256 of the source is in the JSON report. A worker that finds different source refuses to check
+it. After the run, gradtool reads the file again. If it differs, the run fails, and no setting,
+comment or baseline excuses this.
 
 Why it matters
 --------------
@@ -56,7 +56,7 @@ Right example
 How to fix
 ----------
 
-Generate code before the gate runs, into a file of its own, and check that.
+Generate code before the gate runs, into a separate file, and check that file.
 
 Reference
 ---------

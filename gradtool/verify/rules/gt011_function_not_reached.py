@@ -3,16 +3,16 @@
 What it does
 ------------
 
-Lists the Functions of the source that were not checked: those that a function makes when it is
-called, those below a condition that is false here, and those without a backward. gradtool calls a
-function that makes and returns a Function if it needs no arguments, or if the file shows which
-ones.
+Lists the Functions in the source that were not checked: those that a function defines when it is
+called, those behind a condition that is false here, and those without a backward. A function that
+defines and returns a Function is called if it needs no arguments, or if the file shows which ones
+to pass.
 
 Why it matters
 --------------
 
-A green gate says that every gradient in the file is right. It must not say so of a Function that
-nobody checked.
+A green gate says that every gradient in the file is right. It must not say so about a Function that
+was never checked.
 
 Wrong example
 -------------
@@ -56,8 +56,8 @@ Right example
 How to fix
 ----------
 
-Move the class to the top of the file and pass it what it needs, or make one of it at module level,
-as above. With ``--strict`` the finding fails the gate.
+Move the class to the top level of the file and pass it what it needs, or call the function that
+defines it at module level, as above. With ``--strict`` the finding fails the gate.
 
 Reference
 ---------

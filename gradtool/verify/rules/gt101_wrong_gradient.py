@@ -3,15 +3,16 @@
 What it does
 ------------
 
-Compares the full Jacobian from backward with a numeric one from evaluations of forward. Cotangents
-are random and signed. The numeric derivative comes with an estimate of its own error: where a cheap
-difference quotient disagrees, steps are halved until two limits agree, one-sided limits tell kinks
-from mistakes, and the noise of forward is measured. An entry fails when it lies outside numeric
-value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in float64, 1e-3 in
-float32), so small gradients must be right to as many digits as large ones.
+Compares the full Jacobian from backward with a numeric one computed from evaluations of forward.
+Cotangents are random and signed. The numeric derivative comes with an estimate of its own error:
+where a cheap difference quotient disagrees, steps are halved until two limits agree, one-sided
+limits tell kinks from mistakes, and the noise of forward is measured. An entry fails when it lies
+outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
+float64, 1e-3 in float32), so small gradients must be right to as many digits as large ones.
 
 Where several entries tie for a maximum, or forward has another kink at the point, the gradient must
-be a mean of the gradients around it: any share of a maximum passes, if all shares add up to one.
+be an average of the gradients around it: tied entries may share the gradient of a maximum in any
+way, as long as the shares add up to one.
 
 Why it matters
 --------------
@@ -57,11 +58,11 @@ How to fix
 
 The finding names the input, the worst entry with both values and, when a common mistake explains
 every entry, that mistake: the sign, a factor, a transpose, a forgotten grad_output, gradients in
-the wrong order, the derivative taken at the output, a step of forward that was taken for a constant
-or counted twice, with its line. When only a part is wrong (where x < 0, one slice, one output), it
-says which. A gradient that differs on purpose, such as that of a straight-through estimator, is
-reported as GT120; if gradtool does not recognise it, declare it in the configuration with
-`surrogate` and a reason.
+the wrong order, the derivative taken at the output, or a step of forward (with its line) that was
+treated as a constant or counted twice. When only a part is wrong (where x < 0, one slice, one
+output), it says which. A gradient that differs on purpose, such as that of a straight-through
+estimator, is reported as GT120; if gradtool does not recognise it, declare it in the configuration
+with `surrogate` and a reason.
 
 Reference
 ---------
@@ -103,7 +104,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 
-_ALONE = "found by halving a random direction; as far as it shows, no other entry is wrong"
+_ALONE = "found by bisecting a random direction, which showed no other wrong entry"
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ def _not_additive(subject: Subject, comparison: Comparison) -> Iterator[Flaw]:
     yield Flaw(
         message=f"gradient of `{name}` for all cotangents at once is not the sum of its parts"
         f"{at_column(comparison, found.column)}: {together}, not {summed}",
-        hint="backward must be linear in its cotangents and add up what each output contributes",
+        hint="backward must be linear in its cotangents and sum the contributions of all outputs",
         evidence=Evidence(
             argument=name,
             input_index=place_of_column(comparison, found.column),
@@ -237,7 +238,7 @@ def _wrong_at_tie(comparison: Comparison, tie: Tie, name: str) -> Flaw:
     worst = find_worst(comparison, chosen)
     claimed, found = apart(tie.claimed, tie.found)
     return Flaw(
-        message=f"gradient of `{name}` is no mean of those around a tie of {outputs(worst)}"
+        message=f"gradient of `{name}` is not an average of those around a tie of {outputs(worst)}"
         f"{share(comparison, worst)}: along the tied entries its slope is {claimed}, not {found}",
         hint="where several entries attain a maximum, their shares of its gradient must add up to"
         " one",

@@ -4,14 +4,14 @@ What it does
 ------------
 
 Backward must return one value for each argument of forward except ctx, tensor or not, in the same
-order, and ``None`` for those that have no gradient. Extra ``None`` at the end does no harm. Where
-the case leaves arguments to their defaults, backward is also run with the defaults passed
+order, and ``None`` for those that have no gradient. Extra ``None`` values at the end are harmless.
+Where the case leaves arguments to their defaults, backward is also run with the defaults passed
 explicitly, as some callers do.
 
 Why it matters
 --------------
 
-autograd refuses the result: the first training step raises.
+Autograd rejects the result, so the first training step raises.
 
 Wrong example
 -------------

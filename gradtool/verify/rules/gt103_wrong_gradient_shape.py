@@ -9,7 +9,7 @@ gradient that broadcasting has made larger, and refuses any other shape.
 Why it matters
 --------------
 
-autograd refuses the result: the first training step raises.
+Autograd rejects the result, so the first training step raises.
 
 Wrong example
 -------------

@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Looks at the gradients before autograd casts them. An error: a dtype that keeps fewer digits than
-both the input and the outputs have, integers, a complex gradient for a real input, another
-device, or something that is not a tensor. A note: more digits than the input or any output has.
+Looks at the gradients before autograd casts them. An error is a dtype with fewer digits than both
+the input and the outputs, an integer dtype, a complex gradient for a real input, another device, or
+a value that is not a tensor. A dtype with more digits than the input and every output is a note.
 
 Why it matters
 --------------
@@ -111,7 +111,7 @@ def _of_argument(
     if gradient.type_name != "Tensor":
         yield Flaw(message=f"{of} is a {gradient.type_name}, not a tensor")
     elif gradient.dtype is not None and not is_continuous(gradient.dtype):
-        yield Flaw(message=f"{of} is {gradient.dtype}, which holds no derivative")
+        yield Flaw(message=f"{of} is {gradient.dtype}, which cannot hold a derivative")
     elif gradient.dtype is not None:
         eps, own = epsilon(gradient.dtype), epsilon(argument.dtype)
         change = f"{of} is {gradient.dtype}, the input is {argument.dtype}"

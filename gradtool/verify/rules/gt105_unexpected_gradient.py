@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Looks at what backward returns in place of arguments that are not tensors, or are tensors of
-integers or booleans. Only ``None`` belongs there. A gradient for a floating tensor that does not
-require one is allowed: autograd drops it.
+Looks at what backward returns in place of arguments that are not tensors, or are integer or boolean
+tensors. Only ``None`` belongs there. A gradient for a floating-point tensor that does not require
+one is allowed: autograd drops it.
 
 Why it matters
 --------------
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = "return None in that place"
-_OWN = "return None in that place, and pass tensors that need gradients as arguments of their own"
+_OWN = "return None in that place, and pass tensors that need gradients as separate arguments"
 
 
 def _check(subject: Subject) -> Answer:
@@ -102,7 +102,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         if _is_none(gradient) or (argument and is_continuous(argument.dtype)):
             continue
         if argument is None:
-            what = f"backward returned a gradient for argument {position}, which is no tensor"
+            what = f"backward returned a gradient for argument {position}, which is not a tensor"
             yield Flaw(message=what, hint=_OWN)
         else:
             yield Flaw(

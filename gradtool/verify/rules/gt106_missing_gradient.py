@@ -3,8 +3,8 @@
 What it does
 ------------
 
-For every input that requires a gradient and gets ``None`` for every cotangent, compares zero,
-which ``None`` stands for, with the derivative of forward.
+Looks at each input that requires a gradient and gets ``None`` for every cotangent. ``None`` means
+zero, so the derivative of forward must be zero too.
 
 Why it matters
 --------------

@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Runs backward with a random cotangent, its negative, large and small powers of two times it, and
-zero. The results must be the negative, the same multiples, and zero. Scaling by a power of two is
-exact, so the only tolerance is for rounding.
+Runs backward with a random cotangent, its negative, large and small power-of-two multiples of it,
+and zero. The gradients must scale in the same way. Scaling by a power of two is exact, so the only
+tolerance is for rounding.
 
 Why it matters
 --------------

@@ -4,14 +4,14 @@ What it does
 ------------
 
 Leaves the cotangent of each output undefined in turn, then of all of them, and compares the
-gradients, and those of double backward, with the ones for zeros in their place. With
+gradients and second derivatives with those for cotangents of zeros. With
 ``ctx.set_materialize_grads(False)`` an undefined cotangent reaches backward as None.
 
 Why it matters
 --------------
 
-An output that the loss does not use has no cotangent. ``None * x`` then raises in training, in
-the first model that uses one output of two.
+An output that the loss does not use has no cotangent. ``None * x`` then raises in the first model
+that uses only one of two outputs.
 
 Wrong example
 -------------

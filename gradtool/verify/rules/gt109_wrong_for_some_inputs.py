@@ -3,8 +3,9 @@
 What it does
 ------------
 
-Runs the Function with each input alone requiring a gradient, then with all but one, and compares
-with the run in which all inputs do. The rule is checked only if that run is right.
+Runs the Function with a single input requiring a gradient, for each input in turn, then with all
+inputs but one, and compares with the run in which all inputs require one. The rule is checked only
+if that run is right.
 
 Why it matters
 --------------
@@ -105,7 +106,10 @@ def _subsets(subject: Subject, inputs: tuple[int, ...]) -> Iterator[tuple[str, f
     if len(inputs) > 2:
         for one in inputs:
             name = subject.function.arguments[one].name
-            yield f"when `{name}` alone needs none", frozenset(subject.first.inputs) - {one}
+            yield (
+                f"when `{name}` is the only one that needs none",
+                frozenset(subject.first.inputs) - {one},
+            )
 
 
 def _flaw(subject: Subject, when: str, needed: frozenset[int]) -> Flaw | None:

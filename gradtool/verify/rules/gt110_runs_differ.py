@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _WHEN = "when it runs a second time after one forward"
-_KEEP = "free nothing in backward that another run needs; autograd frees what was saved"
-_HINT = "draw random numbers in forward and save them; change nothing that was saved"
+_KEEP = "free nothing in backward that a second run needs; autograd frees saved tensors"
+_HINT = "draw random numbers in forward and save them; do not change saved tensors"
 
 
 def _check(subject: Subject) -> Answer:

@@ -3,12 +3,12 @@
 What it does
 ------------
 
-Makes two calls, first both forwards, then both backwards, and compares each with a call on its own.
-The other call is made at a nearby point; with the entries in another order, other numbers among the
-arguments and other random numbers; and with another shape. Four more things break this rule:
-outputs that change after forward has returned, gradients that change after backward has, a wrong
-gradient at a nearby point that equals the gradient of the first, and a stale result when the same
-tensors are passed again after an optimizer has changed their values.
+Makes two calls, both forwards before both backwards, and compares each with the same call made
+alone. Tries three kinds of second call: at a nearby point; with the entries in another order, other
+numeric arguments and other random numbers; and with another shape. Four more things break this
+rule: outputs that change after forward has returned; gradients that change after backward has
+returned; a wrong gradient at a nearby point that equals the gradient of the first call; and a stale
+result when the same tensors are passed again after an optimizer has changed their values.
 
 Why it matters
 --------------
@@ -91,8 +91,8 @@ if TYPE_CHECKING:
     from gradtool.verify.protocol.observation import Array, Observation
     from gradtool.verify.subject import Subject
 
-_CACHE_HINT = "a tensor keeps its identity and address when its values change: cache by neither"
-_HINT = "keep what backward needs on ctx, not on the class or in a buffer that is used again"
+_CACHE_HINT = "do not cache by identity or address: a tensor keeps both when its values change"
+_HINT = "keep what backward needs on ctx, not on the class or in a reused buffer"
 
 
 def _check(subject: Subject) -> Answer:
@@ -149,7 +149,8 @@ def _stale(subject: Subject) -> Flaw | None:
         return None
     names = listed([f"`{subject.function.arguments[i].name}`" for i in wrong])
     return Flaw(
-        message=f"gradient of {names} at another point is that of the first call, and wrong there",
+        message=f"gradient of {names} at another point repeats that of the first call, which is"
+        " wrong there",
         hint=_HINT,
     )
 
@@ -171,7 +172,7 @@ def _cached(subject: Subject) -> Flaw | None:
     stale = [at for at, (one, other) in enumerate(outputs) if not _same_values(one, other)]
     if stale:
         which = f"output{'s' if len(stale) > 1 else ''} {listed(stale)}"
-        return Flaw(message=f"{which} of forward stays the old one {when}", hint=_CACHE_HINT)
+        return Flaw(message=f"{which} of forward is stale {when}", hint=_CACHE_HINT)
     return _changed(subject, again.gradients, fresh.gradients, when, _CACHE_HINT)
 
 

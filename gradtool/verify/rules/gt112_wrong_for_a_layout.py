@@ -4,7 +4,7 @@ What it does
 ------------
 
 Passes inputs and cotangents with the same values in other layouts (transposed, with gaps, and
-expanded as the gradient of a sum is) and compares with contiguous ones.
+expanded like the gradient of a sum) and compares with contiguous ones.
 
 Why it matters
 --------------
@@ -97,7 +97,7 @@ def _of_cotangents(subject: Subject) -> Flaw | None:
     if plain.failure:
         return None
     found = subject.function.call(primals, constant, cotangent_layout="expanded")
-    return _unlike(subject, found, plain, "for an expanded cotangent, as that of a sum is")
+    return _unlike(subject, found, plain, "for an expanded cotangent, like that of a sum")
 
 
 def _of_inputs(subject: Subject) -> Flaw | None:

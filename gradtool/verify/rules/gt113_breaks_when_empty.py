@@ -3,18 +3,18 @@
 What it does
 ------------
 
-Sets the first extent of the first input to zero, and the leading extents of others that are equal
-to it, if forward takes them for one axis. Where forward accepts that and returns finite numbers,
-runs backward: it must not raise, and must return gradients of the inputs' shapes. The finding is
-only a note if every possible axis is one that forward sums over or that shortens an output twice,
-if a ``reshape`` to -1 is ambiguous, or if a product of empty matrices is singular. A backward that
-also raises for an extent of one, such as that of a decomposition of tall matrices, is not reported.
+Sets the first extent of the first input to zero, and with it the equal leading extents of other
+inputs if forward treats them as the same axis. If forward accepts that and returns finite numbers,
+backward must not raise and must return gradients of the inputs' shapes. The finding is only a note
+if forward sums over each axis that this could be, or uses it for two axes of an output, if a
+``reshape`` to -1 is ambiguous, or if a product of empty matrices is singular. A backward that also
+raises for an extent of one, such as that of a decomposition of tall matrices, is not reported.
 
 Why it matters
 --------------
 
-The last batch of a loader, a mask that selects nothing, or an expert that gets no token is empty.
-Training then stops in backward, hours in.
+The last batch of a loader can be empty, and so can the selection of a mask or the input of an
+expert. Training then stops in backward, hours into the run.
 
 Wrong example
 -------------

@@ -4,7 +4,7 @@ What it does
 ------------
 
 Looks at the gradient for a random cotangent. A NaN breaks this rule wherever the outputs are
-finite; an infinite entry does where a difference quotient is finite.
+finite. An infinite entry breaks it where a difference quotient is finite.
 
 Why it matters
 --------------

@@ -3,13 +3,13 @@
 What it does
 ------------
 
-For each floating output without a graph, moves the inputs along random directions and checks
+For each floating-point output without a graph, moves the inputs along random directions and checks
 whether the output changes in proportion to the step.
 
 Why it matters
 --------------
 
-Its part of the loss silently gets no gradient. gradcheck looks only at differentiable outputs.
+Its part of the loss silently gets no gradient. ``gradcheck`` looks only at differentiable outputs.
 
 Wrong example
 -------------
@@ -46,8 +46,9 @@ Right example
 How to fix
 ----------
 
-Mark only outputs that do not change with the inputs, or only in jumps: indices, counts, masks. If
-an output is only for inspection, ignore this rule for the Function and give that as the reason.
+Mark only outputs that do not change with the inputs or change only in jumps, such as indices,
+counts and masks. If an output is only for inspection, ignore this rule for the Function and give
+that as the reason.
 
 Reference
 ---------
@@ -78,7 +79,7 @@ _HINT = "mark as non-differentiable only what does not vary with the inputs"
 
 def _check(subject: Subject) -> Answer:
     if not subject.first.inputs:
-        return skipped("no argument asks for a gradient")
+        return skipped("no argument requires a gradient")
     forward = subject.first.forward
     silent = [
         number

@@ -10,8 +10,8 @@ Why it matters
 --------------
 
 The sum is silent, so it hides that backward was not written for broadcasting: the same code under
-``vmap``, or called from another backward, returns the larger shape. A custom kernel could also
-have reduced on the way, without the large array.
+``vmap``, or called from another backward, returns the larger shape. A custom kernel could also sum
+as it goes and never allocate the large array.
 
 Wrong example
 -------------

@@ -13,8 +13,8 @@ checked with it.
 Why it matters
 --------------
 
-Training runs in float32, checks run in float64. A fast path for one of them, a ``.double()`` left
-in backward or a buffer of the default dtype shows in only one of the two.
+Training runs in float32, but checks run in float64. A fast path for one of them, a ``.double()``
+left in backward or a buffer of the default dtype shows in only one of the two.
 
 Wrong example
 -------------

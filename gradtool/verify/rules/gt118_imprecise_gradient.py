@@ -4,11 +4,11 @@ What it does
 ------------
 
 Compares the gradient with the exact derivative that the engine finds for the recorded steps of
-forward, provided that evaluations agree with it. The rounding of both sides is measured: inputs are
-changed in their last digits, and both derivatives computed again. A difference that is a thousand
-times larger, and the same at each of these points, is a mistake in a formula, however small: most
-often a constant with too few digits. A difference that is gone when float64 is the default dtype is
-a note: a plain number became a tensor of float32, as in ``torch.tensor(0.3)``. Functions with
+forward, provided that evaluations agree with it. To measure the rounding of both sides, changes the
+last digits of the inputs and computes both derivatives again. A difference that is a thousand times
+larger than the rounding, and the same at each of these points, is a mistake in a formula: most
+often a constant with too few digits. A difference that disappears when float64 is the default dtype
+is a note: a Python number became a float32 tensor, as in ``torch.tensor(0.3)``. Functions with
 noise, low precision or a tolerance of their own are not checked.
 
 Why it matters
@@ -60,7 +60,7 @@ How to fix
 ----------
 
 Write a constant once, with all its digits or as the expression it comes from, and use it in both
-methods. If backward approximates on purpose, such as the adjoint of an iteration that stops early,
+methods. If backward approximates on purpose, as the adjoint of an iteration that stops early does,
 give the Function a tolerance with a reason.
 
 Reference
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = "write a constant once, with all its digits, and use it in both methods"
-_ROUNDED = "a plain number becomes a tensor of float32, the default dtype"
+_ROUNDED = "a Python number becomes a tensor of float32, the default dtype"
 
 
 def _check(subject: Subject) -> Answer:

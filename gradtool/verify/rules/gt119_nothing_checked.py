@@ -6,15 +6,16 @@ What it does
 Counts the entries of derivatives that were compared. If no case of a Function compared any, the
 Function is unverified, which fails the gate. This happens when all its tensors are empty, none
 requires a gradient, or every output is an integer or boolean tensor, for which autograd never runs
-backward. If other cases do compare something, a case of the last two kinds is a warning, provided
-that backward computes a gradient there. Integer and boolean outputs pass where backward returns
-None for every argument, or raises: there is no derivative.
+backward. If other cases do compare something, a case that requires no gradient or has no
+floating-point output is a warning, provided that backward computes a gradient there. Integer and
+boolean outputs pass where backward returns None for every argument, or raises: there is no
+derivative.
 
 Why it matters
 --------------
 
-A comparison or a rounding that forgets to convert its result back cuts the graph without an error:
-everything before it gets no gradient. A case that checks nothing proves nothing.
+A comparison or rounding whose result is not converted back cuts the graph without an error: nothing
+before it gets a gradient. A case that checks nothing proves nothing.
 
 Wrong example
 -------------
@@ -99,14 +100,14 @@ def _without_gradient(subject: Subject) -> Answer:
     arguments = [*subject.first.primals, *subject.first.forward.outputs]
     if subject.first.inputs or not any(is_continuous(a.dtype) for a in arguments if a is not None):
         return not_offered("a derivative")
-    return skipped("no argument asks for a gradient")
+    return skipped("no argument requires a gradient")
 
 
 def _flaw(subject: Subject) -> Flaw | None:
     if not subject.first.inputs:
         return Flaw(
-            message="nothing was checked: no argument asks for a gradient, and backward never runs",
-            hint="add a case with a floating tensor that requires a gradient",
+            message="nothing was checked: no argument requires a gradient, and backward never runs",
+            hint="add a case with a floating-point tensor that requires a gradient",
         )
     outputs = [output for output in subject.first.forward.outputs if output is not None]
     if not outputs or any(output.dtype.kind in "fc" for output in outputs):

@@ -4,20 +4,20 @@ What it does
 ------------
 
 When GT101, GT107 or GT110 would reject a gradient, looks for a reason in forward. There are three.
-Forward is a step (rounding, a sign, a spike): its derivative is zero wherever it exists, so any
-gradient is a surrogate. Forward returns an input unchanged: the Function exists for its gradient,
-which it reverses, scales, masks, clips, perturbs or adds something to. Forward clamps, and backward
-saves nothing to mask with and passes the whole gradient on. Any other difference is a mistake and
+Forward is a step function (rounding, a sign, a spike): its derivative is zero wherever it exists,
+so any gradient is a surrogate. Forward returns an input unchanged: the Function exists for its
+gradient, which it reverses, scales, masks, clips, perturbs or adds something to. Forward clamps and
+saves no mask, and backward passes the whole gradient on. Any other difference is a mistake and
 stays GT101, including one where forward is flat, or returns its input, only near the point of the
 case, as relu does.
 
 Why it matters
 --------------
 
-The derivative of a step trains nothing, so its gradient has to be something else. A reader, and the
-gate, should know that from a declaration rather than guess it. Once declared, the gradient is still
-checked for shape, linearity in the cotangent, hidden state and layouts, and the gradients of all
-other inputs must still be exact.
+The derivative of a step function trains nothing, so its gradient has to be something else. A
+declaration says so to the reader and to the gate, and neither has to guess. Once declared, the
+gradient is still checked for shape, linearity in the cotangent, hidden state and layouts, and the
+gradients of all other inputs must still be exact.
 
 Wrong example
 -------------
@@ -99,7 +99,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(
             message=f"the gradient of {_names(subject, alike)} is not the derivative of forward:"
             f" it looks like {kind}",
-            hint=f"if it is meant, declare it: {_declaration(subject)}",
+            hint=f"if this is intended, declare it: {_declaration(subject)}",
         )
 
 

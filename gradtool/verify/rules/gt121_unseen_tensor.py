@@ -3,13 +3,14 @@
 What it does
 ------------
 
-Changes each tensor that requires a gradient and that a case passes inside such an argument. The
-rule is broken if an output changes with it and backward leaves it without a gradient.
+Finds each tensor that requires a gradient and that a case passes inside such an argument, and
+changes its values. The rule is broken if an output changes and backward gives the tensor no
+gradient.
 
 Why it matters
 --------------
 
-Autograd looks at the arguments of ``apply`` and not into them. The tensor's part of the gradient is
+Autograd looks at the arguments of ``apply``, not inside them. The tensor's part of the gradient is
 silently zero, whatever backward returns, and training goes on without it.
 
 Wrong example
@@ -58,8 +59,8 @@ Right example
 How to fix
 ----------
 
-Pass each tensor as an argument of its own, ``apply(weight, *xs)``, and return a gradient for each.
-A tensor that is meant to be a constant should not require a gradient: pass ``x.detach()``.
+Pass each tensor as a separate argument, ``apply(weight, *xs)``, and return a gradient for each. A
+tensor that is meant to be a constant should not require a gradient: pass ``x.detach()``.
 
 Reference
 ---------
@@ -94,7 +95,7 @@ def _check(subject: Subject) -> Answer:
         Flaw(
             message=f"no gradient reaches {names}, though the outputs depend on {them}: autograd"
             " does not look into lists, tuples, dicts and dataclasses",
-            hint="pass each tensor as an argument of its own, as in `apply(*xs)`",
+            hint="pass each tensor as a separate argument, as in `apply(*xs)`",
             method="forward",
         )
     )

@@ -10,8 +10,8 @@ derivative is right.
 Why it matters
 --------------
 
-Gradient penalties, Hessian-vector products and meta-learning differentiate the gradient. They
-silently get this wrong value.
+Gradient penalties, Hessian-vector products and meta-learning differentiate the gradient. All of
+them silently get a wrong value.
 
 Wrong example
 -------------

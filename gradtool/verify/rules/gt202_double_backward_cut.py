@@ -1,9 +1,9 @@
-"""Double backward is silently cut: backward hides from autograd what the gradient depends on.
+"""Double backward is silently cut: the gradient depends on a value that autograd does not track.
 
 What it does
 ------------
 
-Looks for second derivatives that autograd takes for zero because it sees no connection, although
+Looks for second derivatives that autograd treats as zero because it sees no connection, although
 the gradient does change. It also fires when the second derivative is wrong and forward saved a
 tensor that is neither an input nor an output.
 
@@ -53,10 +53,11 @@ Right example
 How to fix
 ----------
 
-Save only inputs and outputs: autograd knows where they come from, but takes anything else that
-forward computes for a constant. Recompute an intermediate in backward, or return it as another
-output. Do not leave autograd in backward (``detach``, ``.data``, ``no_grad``, NumPy). Or decorate
-backward with ``@once_differentiable``, so that a second derivative raises.
+Save only inputs and outputs: autograd knows where they come from, but treats anything else that
+forward computes as a constant. Recompute an intermediate in backward, or return it as another
+output. In backward, avoid anything that autograd does not record (``detach``, ``.data``,
+``no_grad``, NumPy). Or decorate backward with ``@once_differentiable``, so that a second derivative
+raises.
 
 Reference
 ---------
@@ -81,8 +82,8 @@ from gradtool.verify.rules._rule import Answer, Rule, passed, skipped
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_LEFT = "backward leaves autograd: no detach, .data, no_grad or NumPy; or declare it with "
-_SAVED = "forward saved an intermediate, a constant to autograd: compute it again in backward, or "
+_LEFT = "in backward, avoid detach, .data, no_grad and NumPy, or declare it with "
+_SAVED = "autograd treats a saved intermediate as a constant: recompute it in backward, or use "
 _ONCE = "@once_differentiable"
 
 

@@ -4,16 +4,16 @@ What it does
 ------------
 
 Treats the second derivative as a function of its inputs and compares autograd's derivative of it
-with a numeric one. The rule is checked for small cases, if the second derivative is right. Where
-autograd's third derivative is not a number, as for a square root at zero, or evaluations do not
-determine it well enough, the rule is skipped with that reason.
+with a numeric one. Only small cases are checked, and only if the second derivative is right. The
+rule is skipped, with the reason, where autograd's third derivative is NaN, as for a square root at
+zero, or where evaluations do not determine it well enough.
 
 Why it matters
 --------------
 
-A backward that detaches what it saved, or calls another Function, hides a mistake one order
-deeper: the gradient and its derivative are right. Curvature penalties and implicit
-differentiation reach it.
+A backward that detaches what it saved, or calls another Function, can hide a mistake one order
+deeper, while the gradient and its derivative are right. Curvature penalties and implicit
+differentiation use that order.
 
 Wrong example
 -------------
@@ -95,9 +95,9 @@ def _check(subject: Subject) -> Answer:
         layout.outputs.size + sum(layout.inputs[i].size for i in subject.first.inputs)
         > THIRD_DERIVATIVE_MOST_ENTRIES
     ):
-        return passed("not asked of a case of this size")
+        return passed("not checked for a case of this size")
     if not all(_has_room(subject.curvature.at.primals[i]) for i in subject.first.inputs):
-        return passed("not asked of inputs whose cube is beyond their dtype")
+        return passed("not checked for inputs whose cube overflows their dtype")
     if subject.third is None:
         return passed("the second derivative is constant")
     flaws = tuple(_flaws(subject))
@@ -135,7 +135,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(
                 message=f"third derivative, by `{name}`, is wrong{off(comparison, worst)}",
                 evidence=evidence(comparison, worst, name),
-                hint="a Function that backward calls is not differentiable as it should be",
+                hint="check the backward of each Function that backward calls",
             )
 
 

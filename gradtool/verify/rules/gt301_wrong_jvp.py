@@ -3,8 +3,8 @@
 What it does
 ------------
 
-Passes random tangents, for all inputs at once and for each alone, to the Function's own ``jvp``
-and compares the result with the derivative that evaluations of forward show, within the tolerance
+Passes random tangents, for all inputs at once and for each alone, to the Function's own ``jvp`` and
+compares the result with the derivative computed from evaluations of forward, within the tolerance
 of GT101. A ``jvp`` that raises, or returns a wrong number or shape of tangents, breaks this rule
 too. A Function without ``jvp`` is not checked.
 
@@ -64,9 +64,9 @@ How to fix
 ----------
 
 ``jvp`` receives one tangent for each argument of forward, or None for an argument that has none,
-and returns one for each output: the sum over the inputs of the derivative times the tangent.
-Where forward calls ``ctx.set_materialize_grads(False)``, a missing tangent is None; otherwise it
-is zeros.
+and returns one for each output: the sum over the inputs of the derivative times the tangent. Where
+forward calls ``ctx.set_materialize_grads(False)``, a missing tangent is None; otherwise it is a
+tensor of zeros.
 
 Reference
 ---------
@@ -111,7 +111,7 @@ def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     if _changes_what_it_gets(subject):
-        return skipped("jvp changes in place the tensors that it computes with")
+        return skipped("jvp changes its tensors in place")
     if subject.jvp_failure:
         return failed(Flaw(message=subject.jvp_failure))
     if Decision.UNVERIFIED in (subject.given.worst, subject.withheld.worst):

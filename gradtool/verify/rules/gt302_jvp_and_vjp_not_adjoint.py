@@ -4,8 +4,8 @@ What it does
 ------------
 
 Compares what ``jvp`` returns for random tangents with the product of backward's Jacobian and the
-same tangents. Neither side is a difference quotient, so the two may differ only by rounding. It
-runs only when both are right within their tolerance.
+same tangents. Neither side is a difference quotient, so the two may differ only by rounding. The
+rule is checked only if both are right within their tolerance.
 
 Why it matters
 --------------

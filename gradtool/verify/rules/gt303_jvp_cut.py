@@ -11,9 +11,9 @@ its caller sees the exception.
 Why it matters
 --------------
 
-A Hessian by reverse over forward, the gradient of a directional derivative, and losses that
-contain derivatives, as in physics-informed networks, differentiate the tangent. Where ``jvp``
-hides from autograd what the tangent depends on, they silently leave out a term.
+A Hessian by reverse over forward, the gradient of a directional derivative, and losses that contain
+derivatives, as in physics-informed networks, differentiate the tangent. If the tangent depends on a
+value that autograd does not track, they silently leave out a term.
 
 Wrong example
 -------------
@@ -65,8 +65,8 @@ How to fix
 ----------
 
 Compute ``jvp`` from the tangents and from saved inputs and outputs, with operations that autograd
-records: no ``detach``, ``.data``, ``no_grad`` or NumPy. To autograd, any other value that forward
-computes is a constant.
+records: no ``detach``, ``.data``, ``no_grad`` or NumPy. Autograd treats any other value that
+forward computes as a constant.
 
 Reference
 ---------

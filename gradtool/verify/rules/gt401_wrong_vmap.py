@@ -3,10 +3,10 @@
 What it does
 ------------
 
-Batches the inputs, all together and one at a time, along the first dimension and, where there is
-one, the last, with as many examples as one of the extents and with another number. Computes the
-batch with the Function's own ``vmap``, or the one that ``generate_vmap_rule`` derives, and
-compares each example with a call of its own. A ``vmap`` that raises breaks this rule too. A
+Batches the inputs, all together and one at a time, along the first dimension and, if there is more
+than one, the last. Tries a batch size that equals one of the extents and one that does not.
+Computes the batch with the Function's own ``vmap``, or the one that ``generate_vmap_rule`` derives,
+and compares each example with a call of its own. A ``vmap`` that raises breaks this rule too. A
 Function that declares neither is not checked.
 
 Why it matters
@@ -65,9 +65,9 @@ How to fix
 ----------
 
 ``in_dims`` has, for each argument, the dimension of the examples, or None. Move that dimension to
-the front, give arguments without one a dimension of one, and return as the second output where it
-is in each result. If the methods use only tensor operations, set ``generate_vmap_rule = True``
-instead.
+the front, add a dimension of size one to arguments that have none, and return the position of that
+dimension in each result as the second value. If the methods use only tensor operations, set
+``generate_vmap_rule = True`` instead.
 
 Reference
 ---------

@@ -4,8 +4,8 @@ What it does
 ------------
 
 For a Function with ``generate_vmap_rule = True``, passes several random cotangents to backward at
-once, as ``jacrev`` and per-example gradients do, and compares with one run for each. It runs only
-when the gradient itself is right.
+once, as ``jacrev`` and per-example gradients do, and compares with one run for each. The rule is
+checked only if the gradient itself is right.
 
 Why it matters
 --------------
@@ -129,7 +129,7 @@ def _compared(
             return Flaw(
                 message=f"gradient of `{argument.name}` for a batch of cotangents differs from one "
                 f"run of backward for each, in {wrong.sum()} of {wrong.size} entries",
-                hint="backward must treat a batched cotangent as it treats one",
+                hint="backward must treat each cotangent of a batch like a single one",
             )
     return None
 

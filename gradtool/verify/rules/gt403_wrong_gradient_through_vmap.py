@@ -5,8 +5,8 @@ What it does
 
 Batches the inputs as GT401 does, sends a random cotangent of all outputs back through the batched
 call, and compares the gradients with those of a separate call for each example. A backward that
-raises for a batch breaks this rule too. It runs only when the outputs of the batch and the
-gradient of one example are right.
+raises for a batch breaks this rule too. The rule is checked only if the outputs of the batch and
+the gradient of one example are right.
 
 Why it matters
 --------------
@@ -78,7 +78,7 @@ Right example
 How to fix
 ----------
 
-In ``backward``, count dimensions from the last and keep them in sums, or let ``vmap`` call a
+In ``backward``, count dimensions from the end and sum with ``keepdim=True``, or let ``vmap`` call a
 second Function that is written for batches.
 
 Reference
@@ -107,9 +107,7 @@ if TYPE_CHECKING:
 
 _HINT = "make backward work with one more dimension in front: dim=-1, keepdim=True"
 
-_CUT = (
-    "vmap leaves autograd: no detach, .data, no_grad or NumPy; or let it call the Function's apply"
-)
+_CUT = "in vmap, avoid detach, .data, no_grad and NumPy, or let it call the Function's apply"
 
 
 def _check(subject: Subject) -> Answer:

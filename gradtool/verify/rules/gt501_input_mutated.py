@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Compares the values of every input before and after forward. Inputs passed to ``ctx.mark_dirty``
-may change. For an input that requires a gradient this is an error, for any other a warning. For a
-buffer of statistics, such as the ``running_mean`` of a batch norm, it is a note: an input without a
+Compares the values of every input before and after forward. Inputs passed to ``ctx.mark_dirty`` may
+change. For an input that requires a gradient this is an error, for any other a warning. It is only
+a note for a buffer of statistics, such as the ``running_mean`` of a batch norm: an input without a
 gradient whose name says that forward updates it.
 
 Why it matters

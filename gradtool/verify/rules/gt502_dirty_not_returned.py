@@ -9,7 +9,7 @@ Why it matters
 --------------
 
 An input that is changed in place gets a new position in the graph, as an output. One that is not
-returned has none: autograd refuses it, or gradients that pass through it are those at its old
+returned has none: autograd rejects it, or gradients that pass through it are those at its old
 value.
 
 Wrong example

@@ -4,19 +4,18 @@ What it does
 ------------
 
 Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after backward.
-Changing a tensor of the caller is an error, and so is a change after which the same backward gives
-a different gradient, or a ``jvp`` that changes an input or an output. Buffers outside the call
-(attributes of the class, tensors of the module or of an enclosing function) are compared around two
-equal calls: one that the second call changes too accumulates, which is a warning. A scratch buffer
-does not change.
+It is an error if backward or ``jvp`` changes a tensor of the caller, or if the same backward gives
+a different gradient after the change. Buffers outside the call (attributes of the class, tensors of
+the module or of an enclosing function) are compared around two equal calls: one that the second
+call changes too accumulates, which is a warning. A scratch buffer does not change.
 
 Why it matters
 --------------
 
 Backward may run again on a retained graph, and then computes with the values that the first run
 left. A saved input or output belongs to the caller, who does not expect a backward pass to change
-it. What accumulates in a buffer depends on how often the Function was called, not only on its
-arguments.
+it. A buffer that accumulates makes results depend on how often the Function was called, not only on
+its arguments.
 
 Wrong example
 -------------
@@ -104,7 +103,7 @@ def _of_the_call(subject: Subject) -> Iterator[Flaw]:
         return
     message = f"backward changes {listed(kept)} in place"
     if not _repeats(subject):
-        again = "run again on the same graph, it gives another gradient"
+        again = "a second run on the same graph gives a different gradient"
         yield Flaw(message=f"{message}: {again}", hint=_HINT)
     elif seen.mutated_saved:
         yield Flaw(message=message, hint=_HINT, severity=Severity.WARNING)
@@ -142,7 +141,7 @@ def _outside(subject: Subject) -> Iterator[Flaw]:
     if drifting and all_same(first.outputs, second.outputs):
         names = listed([f"`{name}`" for name in drifting])
         yield Flaw(
-            message=f"every call changes {names}, which no caller passed",
+            message=f"every call changes {names}, which is not an argument",
             hint="pass it as an argument that is marked dirty, or update it outside the Function",
             severity=Severity.WARNING,
         )

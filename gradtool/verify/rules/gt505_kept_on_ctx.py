@@ -4,9 +4,9 @@ What it does
 ------------
 
 Searches the attributes of ctx, including views of a tensor, and the contents of lists, tuples,
-dicts, functions and your own objects. For each input or output found there, makes a call in which
-that tensor is changed in place between forward and backward. Where the gradient changes without an
-exception it is an error, otherwise a warning. Anything else may be kept on ctx, including
+dicts, functions and your own objects. For each input or output found there, makes a call that
+changes the tensor in place between forward and backward. If the gradient changes without an
+exception, the finding is an error, otherwise a warning. Anything else may be kept on ctx, including
 intermediate tensors.
 
 Why it matters
@@ -53,8 +53,8 @@ Right example
 How to fix
 ----------
 
-Pass inputs and outputs to ``ctx.save_for_backward``, all in one call. If backward only needs a
-property, such as a shape, keep just that: ``ctx.shape = x.shape``.
+Pass inputs and outputs to ``ctx.save_for_backward``, all in one call. If backward needs only a
+property, such as a shape, keep only that: ``ctx.shape = x.shape``.
 
 Reference
 ---------
@@ -99,7 +99,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(message=f"{what} is kept as ctx.{attribute}{harm}", hint=_HINT)
         else:
             yield Flaw(
-                message=f"{what} is kept as ctx.{attribute}, out of autograd's sight",
+                message=f"{what} is kept as ctx.{attribute}, where autograd cannot see it",
                 hint=_HINT,
                 severity=Severity.WARNING,
             )

@@ -11,8 +11,8 @@ mask or a permutation is constant around each point, and is allowed.
 Why it matters
 --------------
 
-Autograd takes a saved intermediate for a constant. Where the gradient depends on it smoothly,
-double backward silently leaves out a term; the point of the case just does not show it.
+Autograd treats a saved intermediate as a constant. Where the gradient depends on it smoothly,
+double backward silently leaves out a term, which happens to be zero at the point of the case.
 
 Wrong example
 -------------
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from gradtool.verify.protocol.observation import Array
     from gradtool.verify.subject import Subject
 
-_HINT = "compute it again in backward, return it as an output, or use @once_differentiable"
+_HINT = "recompute it in backward, return it as an output, or use @once_differentiable"
 
 
 def _check(subject: Subject) -> Answer:
@@ -159,8 +159,8 @@ def _flaw(subject: Subject, names: list[str], point: list[Array]) -> Flaw:
         if argument.differentiable
     )
     return Flaw(
-        message=f"forward saves an intermediate, a constant to autograd: the second derivative by"
-        f" {listed(names)} is right here and wrong at {where}",
+        message="forward saves an intermediate, which autograd treats as a constant: the second"
+        f" derivative by {listed(names)} is right here but wrong at {where}",
         hint=_HINT,
     )
 

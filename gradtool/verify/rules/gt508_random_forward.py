@@ -4,7 +4,7 @@ What it does
 ------------
 
 Calls forward twice with the same arguments. The global generators of Python, NumPy and the engine
-are seeded alike before each call, so a Function that draws from them, such as dropout, is not
+are seeded identically before each call, so a Function that draws from them, such as dropout, is not
 reported.
 
 Why it matters

@@ -3,16 +3,16 @@
 What it does
 ------------
 
-Looks for outputs in the memory of an input. Autograd knows about an input that is returned as it
-is or marked dirty, and about views made by tensor operations, but not about a view made behind
-its back (``.data``, NumPy). The output is then changed in place between forward and backward:
-where the gradient changes without an exception it is an error, otherwise a warning.
+Looks for outputs that share memory with an input. Autograd knows about an input that is returned
+unchanged or marked dirty, and about views made by tensor operations, but not about views made
+through ``.data`` or NumPy. gradtool changes such an output in place between forward and backward.
+If the gradient changes without an exception, the finding is an error, otherwise a warning.
 
 Why it matters
 --------------
 
-Changing the output in place changes the input too, and the input's version is not counted.
-Whatever this or another Function saved of the input silently holds other values.
+Changing the output in place changes the input too, and the input's version is not counted. If this
+or another Function saved the input, the saved values silently change.
 
 Wrong example
 -------------
@@ -85,7 +85,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         if argument in forward.declared_dirty:
             continue
         name = subject.function.arguments[argument].name
-        message = f"output {output} lies in the memory of `{name}`, and autograd does not know"
+        message = f"output {output} shares memory with `{name}`, and autograd does not know"
         if _is_harmful(subject, output):
             harm = ": changed in place, it silently makes the gradient wrong"
             yield Flaw(message=message + harm, hint=_HINT)

@@ -10,9 +10,9 @@ reference cycle; if not, something still refers to it.
 Why it matters
 --------------
 
-Everything that was saved stays in memory with it: in a training loop one copy for each step
-between two collections, or without limit if something refers to them. On a GPU that is the memory
-that runs out first, and the collector does not know about it.
+Everything that was saved stays in memory with it. A training loop keeps one copy for each step
+until the next collection, or without limit if something still refers to them. GPU memory runs out
+first, and the collector does not know about it.
 
 Wrong example
 -------------
@@ -49,8 +49,8 @@ How to fix
 ----------
 
 Put nothing on ctx that leads back to ctx: not ctx itself, no function that uses it, and no output
-(save outputs with ``ctx.save_for_backward``). Keep no ctx and no output in an attribute of the
-class or a global variable; of an output, keep ``output.detach()``.
+(save outputs with ``ctx.save_for_backward``). Do not keep a ctx or an output in an attribute of the
+class or a global variable; keep ``output.detach()`` instead.
 
 Reference
 ---------
@@ -73,11 +73,11 @@ if TYPE_CHECKING:
 _FLAWS: dict[Leak, Flaw] = {
     "cycle": Flaw(
         message="ctx outlives the outputs: it is part of a reference cycle",
-        hint="put nothing on ctx that leads back to it: not itself, no function that uses it",
+        hint="put nothing on ctx that refers back to it: not itself, no function that uses it",
     ),
     "held": Flaw(
         message="ctx outlives the outputs: a variable outside the call refers to it or an output",
-        hint="keep no ctx and no output; of an output, keep output.detach()",
+        hint="do not keep ctx or an output there; keep output.detach() instead",
     ),
 }
 

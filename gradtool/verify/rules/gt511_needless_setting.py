@@ -5,9 +5,9 @@ What it does
 
 Where a case, or all cases of a Function, have their own tolerance, compares again with a tenth of
 it: if everything still passes, the tolerance may hide mistakes. A tolerance for the whole run is
-exempt. Rules that the configuration ignores for a Function run all the same: if none of them is
-broken, the entry is no longer needed. The same holds for a comment ``# gradtool: ignore[GT505]
-reason`` in the Function that covers nothing broken.
+exempt. Rules that the configuration ignores for a Function still run: if none of them is broken,
+the entry is no longer needed. The same holds for a comment ``# gradtool: ignore[GT505] reason`` in
+the Function if that rule is not broken on its line.
 
 Why it matters
 --------------
@@ -62,7 +62,7 @@ times the difference that the finding names.
 Reference
 ---------
 
-The idea is that of ``warn_unused_ignores`` in mypy and of RUF100 in ruff.
+``warn_unused_ignores`` in mypy and RUF100 in ruff do the same for their comments.
 """
 
 from __future__ import annotations

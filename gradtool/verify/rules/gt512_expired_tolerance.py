@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Compares the date under ``expires``, next to a tolerance in the configuration or in a ``Case``,
-with today's date in UTC. The tolerance still applies, so that this is the only finding; the
-summary of every run lists the tolerances in force, with their reasons and dates.
+Compares the date under ``expires``, next to a tolerance in the configuration or in a ``Case``, with
+today's date in UTC. The tolerance still applies, so this is the only finding; the summary of every
+run lists the tolerances in force, with their reasons and dates.
 
 Why it matters
 --------------
@@ -55,12 +55,12 @@ Right example
 How to fix
 ----------
 
-Fix what needs the tolerance and remove it, or give it a later date and say why.
+Fix the cause and remove the tolerance, or set a later date and say why.
 
 Reference
 ---------
 
-The same is done with deprecations that name the release in which they end.
+Deprecation warnings that name the release in which they end work the same way.
 """
 
 from __future__ import annotations

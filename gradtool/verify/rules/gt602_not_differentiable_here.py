@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Where the slopes from the left and the right differ, or one of them is vertical, there is no
-derivative to compare the gradient with. gradtool then checks the gradient at a nearby point. If
-no nearby point is better, any value between the two slopes passes. Either way this note says so.
+If the slopes from the left and the right differ, or one of them is infinite, there is no derivative
+to compare with. gradtool then checks the gradient at a nearby point. If no nearby point has a
+derivative, any value between the two slopes passes. The note says which of the two happened.
 
 Why it matters
 --------------
 
-It never fails the gate. The gradient at this point is a choice (a subgradient), and a test should
-not depend on it by accident.
+The note never fails the gate. The gradient at this point is a choice (a subgradient), and a test
+should not depend on it by accident.
 
 Wrong example
 -------------

@@ -51,7 +51,7 @@ How to fix
 
 Give the Function a case in float64, with inputs at which it is well conditioned. If forward
 computes in a lower precision internally, check a float64 variant of it. If it leaves the engine,
-as through NumPy, write it with tensor operations, which the engine can differentiate.
+for example through NumPy, write it with tensor operations, which the engine can differentiate.
 
 Reference
 ---------

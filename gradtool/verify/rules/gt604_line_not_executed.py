@@ -66,7 +66,7 @@ Add a case that takes the branch, in ``gradtool.yaml`` or ``sample_inputs``.
 Reference
 ---------
 
-https://coverage.readthedocs.io explains what the coverage of lines can and cannot say.
+https://coverage.readthedocs.io explains what line coverage can and cannot tell you.
 """
 
 from __future__ import annotations

@@ -3,14 +3,14 @@
 What it does
 ------------
 
-With ``--device cuda``, calls the Function at the same point with the same cotangents on the CPU
-as well, and compares outputs and gradients. They may differ by rounding, since sums are taken in
-another order. A run on the CPU alone skips this rule.
+With ``--device cuda``, calls the Function at the same point with the same cotangents on the CPU as
+well, and compares outputs and gradients. They may differ by rounding, since the devices sum in a
+different order. A run on the CPU alone skips this rule.
 
 Why it matters
 --------------
 
-Code with a kernel for each device has two of everything, and tests usually run one. An
+Code with a kernel for each device has two implementations, and tests usually run only one. An
 approximation, a constant or an order of axes that differs on CUDA trains a different model there.
 
 Wrong example
@@ -48,9 +48,9 @@ Right example
 How to fix
 ----------
 
-If forward differs, compare how the two are launched, indexed and summed, and the constants in them.
-If only the gradient differs, GT101 has checked the one on CUDA; a run with ``--device cpu`` checks
-the other.
+If forward differs, compare how the two kernels are launched, how they index and sum, and their
+constants. If only the gradient differs, GT101 has checked the one on CUDA; a run with ``--device
+cpu`` checks the other.
 
 Reference
 ---------
@@ -83,7 +83,7 @@ def _check(subject: Subject) -> Answer:
     there = subject.twin.call(subject.first.primals, subject.first.cotangents)
     flaw = failure_of_run(there, f"{_WHEN}, and not on CUDA", _HINT) or _outputs(here, there)
     if flaw is None and here.gradients is not None and there.gradients is not None:
-        when = "on CUDA from that on the CPU"
+        when = "on CUDA"
         flaw = gradient_difference(subject, here.gradients, there.gradients, when, _HINT)
     return failed(flaw) if flaw else passed()
 
@@ -97,7 +97,7 @@ def _outputs(here: Observation, there: Observation) -> Flaw | None:
         if one is None or other is None:
             continue
         if not same_output(one, other):
-            message = f"output {number} differs on CUDA from that on the CPU"
+            message = f"output {number} differs between CUDA and the CPU"
             return Flaw(message=message, hint=_HINT, method="forward")
     return None
 

@@ -118,7 +118,9 @@ def test_a_small_mistake_is_a_warning_that_names_it(function: Any, words: str) -
 def test_a_number_that_forward_rounds_to_float32_is_a_note() -> None:
     (finding,) = findings(InSingle)
     assert (finding.rule, finding.severity) == ("GT118", Severity.NOTE)
-    assert finding.message.endswith("a plain number becomes a tensor of float32, the default dtype")
+    assert finding.message.endswith(
+        "a Python number becomes a tensor of float32, the default dtype"
+    )
 
 
 def test_the_difference_is_given_as_a_part_of_the_entry() -> None:

@@ -59,7 +59,7 @@ def test_a_case_in_which_nothing_asks_for_a_gradient_is_named() -> None:
             return g * 2
 
     (message,) = messages(Twice, torch.arange(3))
-    assert message.startswith("nothing was checked: no argument asks for a gradient")
+    assert message.startswith("nothing was checked: no argument requires a gradient")
     assert not messages(Twice, torch.ones(3, dtype=torch.float64))
 
 

@@ -17,7 +17,7 @@ ALL = (*FIRST, *SECOND, *FORWARD, *BATCHED)
 
 NOTHING_TO_ASK = frozenset(
     {
-        "no argument asks for a gradient",
+        "no argument requires a gradient",
         "no output is a floating or complex tensor",
         "no output requires a gradient",
         "every output is empty",
