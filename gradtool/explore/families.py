@@ -36,6 +36,7 @@ from gradtool.explore.values import (
     near,
     single,
     values,
+    whole,
     zeros,
 )
 
@@ -66,6 +67,7 @@ def variants(
         lambda: optional(checkable, point),
         lambda: _asymmetric(checkable, case, point),
         lambda: zeros(point, draws("zeros")),
+        lambda: whole(point, draws("whole")),
         lambda: degenerate(point),
         lambda: repeated(function, point),
         lambda: segments(point),

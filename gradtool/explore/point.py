@@ -123,5 +123,7 @@ class Variant:
     """It may lack what backward can rely on, such as a length of at least two."""
     may_lack: int | None = None
     """An argument that may have no gradient."""
+    only_finite: bool = False
+    """It lies where derivatives may jump or lose digits, but where a gradient must be finite."""
     may_be_outside: bool = False
     """It may lie outside the domain, where a gradient that is not a number is no mistake."""

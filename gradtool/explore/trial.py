@@ -153,7 +153,9 @@ def _compared(
         return Trial(Answer.REFUSED, 5)
     if variant.may_be_outside and not all(map(_is_finite, found)):
         return Trial(Answer.REFUSED, 5)
-    is_usual = _is_usual(variant.point)
+    if variant.only_finite and all(map(_is_finite, found)):
+        return Trial(Answer.RIGHT, 5)
+    is_usual = variant.only_finite or _is_usual(variant.point)
     differs = any(
         _differs(mine, other, is_usual=is_usual)
         for mine, other, is_wanted in zip(found, exact, wanted, strict=True)

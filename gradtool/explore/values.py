@@ -16,6 +16,9 @@ _SKEW = 1e-3
 _LARGE_IN_SINGLE = 45.0
 """Beyond 29 and 44 the cube and the square of an exponential leave float32."""
 
+_OVERFLOWING_IN_SINGLE = (90.0, 100.0)
+"""Here an exponential itself does. As such numbers are close together, their differences do not."""
+
 _LARGEST_SPECIAL = 2.0
 
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
@@ -85,6 +88,19 @@ def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             yield Variant(point.having({at: holed}), f"`{point.names[at]}` has zeros")
 
 
+def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants with a whole number in each row, as at the edges of a grid."""
+    for at in _movable(point):
+        array = point.values[at]
+        if array.ndim and array.dtype.kind == "f" and at in point.tracked and _is_scalable(array):
+            row = rng.integers(0, array.shape[-1], (*array.shape[:-1], 1))
+            is_chosen = np.arange(array.shape[-1]) == row
+            rounded = np.copysign(np.maximum(np.round(np.abs(array)), 1.0), array)
+            made = restored(array, np.where(is_chosen, rounded, array).astype(array.dtype))
+            change = f"`{point.names[at]}` has whole numbers"
+            yield Variant(point.having({at: made}), change, only_finite=True)
+
+
 def near(point: Point, thresholds: Sequence[float], rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants with entries on both sides of numbers that the source compares with."""
     for threshold in thresholds:
@@ -98,7 +114,7 @@ def near(point: Point, thresholds: Sequence[float], rng: np.random.Generator) ->
 
 
 def single(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield a variant in float32, of values large enough for an exponential to overflow."""
+    """Yield variants in float32, of values large enough for exponentials to overflow."""
     doubles = [at for at, array in point.arrays() if array.dtype == np.float64]
     if len(doubles) != sum(1 for _ in point.continuous()):
         return
@@ -107,11 +123,23 @@ def single(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     if not 0 < largest < _LARGE_IN_SINGLE:
         return
     drawn = {at: redrawn(point.values[at], rng) * (_LARGE_IN_SINGLE / largest) for at in movable}
+    change = "all tensors are float32 and large"
+    yield Variant(_in_single(point, doubles, drawn), change)
+    only = point.values[doubles[0]]
+    # Several tensors, or a matrix, may be out of proportion then.
+    if len(doubles) == 1 and only.max() > 0 and not traits(only):
+        moved = {doubles[0]: rng.uniform(*_OVERFLOWING_IN_SINGLE, only.shape)}
+        change = f"`{point.names[doubles[0]]}` is float32, and its values are about 95"
+        yield Variant(_in_single(point, doubles, moved), change, only_finite=True)
+
+
+def _in_single(point: Point, doubles: Sequence[int], drawn: Mapping[int, Array]) -> Point:
+    """The point in float32, with the values that were drawn."""
     cast = {
         at: restored(point.values[at], drawn.get(at, point.values[at])).astype(np.float32)
         for at in doubles
     }
-    yield Variant(point.having(cast), "all tensors are float32 and large")
+    return point.having(cast)
 
 
 def _movable(point: Point) -> list[int]:
