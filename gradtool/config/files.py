@@ -147,10 +147,17 @@ def config_of(path: str, options: ConfigOptions) -> Config:
         UsageError: There is no such path, or something in the configuration is wrong.
     """
     place = Path(path)
-    if not path or not place.exists():
+    if not path or not _exists(place):
         raise UsageError(f"{path or repr(path)} does not exist")
     file = place / FILE_NAME if place.is_dir() else place
     return Configs(options).nearest(file)
+
+
+def _exists(place: Path) -> bool:
+    try:
+        return place.exists()
+    except OSError:  # Its name is too long, for one.
+        return False
 
 
 class Configs:

@@ -31,6 +31,8 @@ _CHUNK = 2**16
 def main(control: int) -> NoReturn:
     """Serve the process at the other end of the socket with the file descriptor `control`."""
     end = socket.socket(fileno=control)
+    # It then ends like by any other signal, and is replaced.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.argv[:] = ["gradtool"]
     code = 0
     try:

@@ -33,7 +33,16 @@ _ONE_THREAD = dict.fromkeys(
 )
 """Variables that keep results reproducible: the order of a sum depends on the thread count."""
 
+_SHUTDOWN_TIMEOUT = 10.0
+"""Seconds that the fork server may take to end its workers."""
+
 _ahead: list[Launched] = []
+
+_alive: set[int] = set()
+"""Process ids of fork servers."""
+
+_is_command = False
+"""True in a command's own process, all of whose children are started here or soon waited for."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +52,40 @@ class Launched:
     process: subprocess.Popen[bytes]
     control: socket.socket
 
+    def close(self) -> None:
+        """Let it end its workers, and then itself."""
+        self.control.close()
+        try:
+            self.process.wait(_SHUTDOWN_TIMEOUT)
+        except BaseException:  # An interrupt too, which must not wait for an orderly end.
+            self.kill()
+        _alive.discard(self.process.pid)
+
     def kill(self) -> None:
-        """End it at once."""
+        """End it at once, with what its workers started where this process is told of it."""
         self.control.close()
         self.process.kill()
         self.process.wait()
+        _alive.discard(self.process.pid)
+        if _is_command:
+            from gradtool.workers import process_tree
+
+            process_tree.end_orphans(_alive)
 
 
 def launch() -> Launched:
     """Return the fork server that was started ahead, or else a new one."""
+    if _is_command:
+        from gradtool.workers import process_tree
+
+        process_tree.adopt_orphans()  # Those of a fork server that is killed.
     return _ahead.pop() if _ahead else _start()
 
 
 def launch_ahead() -> None:
-    """Start a fork server now, for the next `launch`."""
+    """Start a fork server now, for the next `launch`, in a command's own process."""
+    global _is_command
+    _is_command = True
     _ahead.append(_start())
 
 
@@ -78,6 +107,7 @@ def _start() -> Launched:
             # Out of reach of the terminal's Ctrl-C.
             start_new_session=True,
         )
+    _alive.add(process.pid)
     return Launched(process, ours)
 
 

@@ -7,9 +7,11 @@ import os
 import selectors
 import socket
 import sys
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from signal import SIGKILL
 
 from gradtool.errors import UsageError
@@ -33,8 +35,11 @@ from gradtool.workers.messages import (
 from gradtool.workers.worker_death import Death
 
 _CHUNK = 2**16
-_SHUTDOWN_TIMEOUT = 10.0
-"""Seconds that the fork server may take to end its workers."""
+_START_TIMEOUT = 120.0
+"""Seconds in which a fork server should have loaded everything."""
+
+_STARTS = 2
+"""Fork servers that may end before they are ready; a third would too."""
 
 _OBEDIENCE = 10.0
 """Seconds within which the fork server ends a worker that it is told to end."""
@@ -67,6 +72,9 @@ class Pool:
         """Jobs at work when the fork server died: each is done again, alone."""
         self._alone: Job | None = None
         """The suspect that is done now."""
+        self._ready_by: float | None = None
+        """Time on the monotonic clock by which the fork server should be ready; None once it is."""
+        self._failed_starts = 0
         self._reader: Reader[Report] = Reader(Report)  # type: ignore[arg-type]
         self._selector = selectors.DefaultSelector()
 
@@ -78,12 +86,7 @@ class Pool:
     def __exit__(self, *error: object) -> None:
         """End every process."""
         self._selector.close()
-        self._control.close()
-        try:
-            self._fork_server.wait(_SHUTDOWN_TIMEOUT)
-        except BaseException:  # An interrupt too, which must not wait for an orderly end.
-            self._fork_server.kill()
-            self._fork_server.wait()
+        self._fork_server.close()
         for worker in self._workers.values():
             worker.close()
 
@@ -108,6 +111,8 @@ class Pool:
 
     def _assign(self) -> None:
         """Give waiting jobs to workers of their file; start new ones as far as the pool allows."""
+        if self._ready_by is not None:  # The deadlines of jobs begin with them.
+            return
         if self._suspects and not self._busy():
             self._alone = self._suspects.popleft()
             self._waiting.appendleft(self._alone)
@@ -137,9 +142,9 @@ class Pool:
         self._forked += 1
         worker = WorkerHandle(self._forked, ours, output[0], traceback[0], file)
         with theirs:
-            order = framed(Fork(number=worker.number))
+            order, control = framed(Fork(number=worker.number)), self._fork_server.control
             with contextlib.suppress(ConnectionError):  # Its death is heard next.
-                socket.send_fds(self._control, [order], [theirs.fileno(), output[1], traceback[1]])
+                socket.send_fds(control, [order], [theirs.fileno(), output[1], traceback[1]])
         # Held open here, the pipes would never report their end, which `_remove` reads up to.
         for end in (output[1], traceback[1]):
             os.close(end)
@@ -159,18 +164,22 @@ class Pool:
 
     def _kill(self, worker: WorkerHandle) -> None:
         with contextlib.suppress(ConnectionError):
-            self._control.sendall(framed(Kill(number=worker.number)))
+            self._fork_server.control.sendall(framed(Kill(number=worker.number)))
 
     def _deadlines(self) -> list[float | None]:
-        return [worker.job.deadline for worker in self._workers.values() if worker.job]
+        jobs = [worker.job.deadline for worker in self._workers.values() if worker.job]
+        return [self._ready_by, *jobs]
 
     def _kill_late(self) -> None:
-        """Kill each worker whose job has passed its deadline."""
+        """Kill each worker whose job has passed its deadline, and a fork server that hangs."""
+        if is_over(self._ready_by):
+            self._fork_server.process.kill()
+            self._ready_by = inf
         for worker in self._workers.values():
             if worker.job is None or not is_over(worker.job.deadline):
                 continue
             if worker.out_of_time:  # The fork server obeys no more: it was stopped.
-                self._fork_server.kill()
+                self._fork_server.process.kill()
                 worker.job.deadline = None
                 continue
             worker.out_of_time = True
@@ -209,7 +218,7 @@ class Pool:
 
     def _hear_fork_server(self) -> None:
         try:
-            data = self._control.recv(_CHUNK)
+            data = self._fork_server.control.recv(_CHUNK)
         except ConnectionError:
             data = b""
         if not data:
@@ -217,16 +226,17 @@ class Pool:
         for report in self._reader.feed(data):
             match report:
                 case Ready(numpy=numpy):
-                    self.numpy = numpy
+                    self.numpy, self._ready_by = numpy, None
                 case Exited():
                     self._remove(report)
                 case Fault():
                     raise WorkerFault(report.log("In the fork server"))
 
     def _launch(self) -> None:
-        launched = launch()
-        self._fork_server, self._control = launched.process, launched.control
-        self._selector.register(self._control, selectors.EVENT_READ, self._hear_fork_server)
+        self._fork_server = launch()
+        self._ready_by = time.monotonic() + _START_TIMEOUT
+        control = self._fork_server.control
+        self._selector.register(control, selectors.EVENT_READ, self._hear_fork_server)
 
     def _replace_fork_server(self) -> None:
         """Start another one, after it died and its workers with it.
@@ -235,14 +245,13 @@ class Pool:
         if that ends the fork server too.
 
         Raises:
-            WorkerFault: It never was ready for work, as another would not be.
+            WorkerFault: It was not ready for work yet, nor was one before it.
         """
-        if not self.numpy:
+        self._failed_starts += self._ready_by is not None
+        if self._failed_starts >= _STARTS:
             raise WorkerFault("the process that workers are forked from has died")
-        self._selector.unregister(self._control)
-        self._control.close()
+        self._selector.unregister(self._fork_server.control)
         self._fork_server.kill()
-        self._fork_server.wait()
         for worker in self._workers.values():
             for source in (worker.end, worker.output):
                 if _is_open(self._selector, source):
