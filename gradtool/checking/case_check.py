@@ -119,7 +119,7 @@ def _examined(
             declared=settings.surrogate,
             intended=intended(checkable, case, settings),
         )
-        outcomes = outcomes_for(
+        outcomes, durations = outcomes_for(
             subject,
             codes=sorted(codes_to_check),
             executed=executed if codes.NOT_EXECUTED in settings.codes else None,
@@ -137,6 +137,7 @@ def _examined(
         basis=basis,
         compared=compared,
         cost=subject.cost,
+        durations=durations if settings.timed else {},
     )
     return Checked(
         result,

@@ -26,6 +26,7 @@ class UnitProgress:
         self._watcher = watcher
         self._listed: UnitResult | None = None
         self._coverage: Coverage | None = None
+        self._exploring = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -62,13 +63,14 @@ class UnitProgress:
         self.finished[case.name] = case
         self._watcher.case_finished(self.unit.function, case)
 
-    def covered(self, coverage: Coverage) -> None:
+    def explored(self, coverage: Coverage | None, seconds: float) -> None:
         """The Function has been explored."""
-        self._coverage = coverage
+        self._coverage, self._exploring = coverage, seconds
 
     def discard(self) -> None:
         """Forget the cases, and what was found at them."""
         self.current, self._listed, self._coverage = None, None, None
+        self._exploring = 0.0
         self.finished.clear()
 
     def close(self, *checks: CheckResult) -> UnitResult:
@@ -83,6 +85,7 @@ class UnitProgress:
             cases=tuple(self.finished[name] for name in order if name in self.finished),
             checks=(*listed.function.checks, *checks),
             coverage=self._coverage,
+            exploring=self._exploring,
         )
         self._watcher.function_finished(self.unit.shown, function)
         return msgspec.structs.replace(listed, function=function)

@@ -50,8 +50,8 @@ class Listener(Protocol):
     def case_finished(self, case: CaseResult) -> None:
         """A case has been checked."""
 
-    def covered(self, coverage: Coverage) -> None:
-        """The Function has been explored."""
+    def explored(self, coverage: Coverage | None, seconds: float) -> None:
+        """The Function has been explored; `coverage` is None where that was cut short."""
 
 
 class WorkerSession:
@@ -265,10 +265,12 @@ def check_planned(
         listener.case_finished(checked.result)
     if finished:
         return ()
+    started = time.perf_counter()
     with active():
         beside, coverage = explored(planned, cases, left)
-    if coverage is not None:
-        listener.covered(coverage)
+    seconds = time.perf_counter() - started if planned.unit.settings.timed else 0.0
+    if seconds or coverage is not None:
+        listener.explored(coverage, seconds)
     return (*checks_of_function(planned, cases, coverage), *beside)
 
 
@@ -284,6 +286,12 @@ def _with_second(
     if found is None:
         return checked
     others = (check for check in checked.result.checks if check.rule != found.rule)
-    seconds = checked.result.seconds + time.perf_counter() - started
-    result = msgspec.structs.replace(checked.result, checks=(*others, found), seconds=seconds)
+    took = time.perf_counter() - started
+    result = checked.result
+    result = msgspec.structs.replace(
+        result,
+        checks=(*others, found),
+        seconds=result.seconds + took,
+        durations={**result.durations, found.rule: took} if planned.unit.settings.timed else {},
+    )
     return replace(checked, result=result)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -41,6 +43,9 @@ _PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """For each command, its page of the docs and examples of its use."""
 
+_DURATIONS = 10
+"""Durations that ``--durations`` lists unless a number follows it."""
+
 _OPTIONS = "Options"
 _SECTIONS = (
     "Arguments",
@@ -56,6 +61,12 @@ _SECTIONS = (
 
 class CommandHelp(TyperCommand):
     """A command whose help has sections of options, examples and the address of its docs."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; ``--durations`` may stand without a number."""
+        if any(parameter.name == "durations" for parameter in self.params):
+            args = list(_with_number(args))
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the sections of options; the last has ``--help``."""
@@ -88,6 +99,13 @@ class CommandHelp(TyperCommand):
             for line in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
         formatter.write(f"\nDocs: {DOCS}/{self.page}\n")
+
+
+def _with_number(arguments: Sequence[str]) -> Iterator[str]:
+    """Give a ``--durations`` that no number follows its number."""
+    for argument, following in zip_longest(arguments, arguments[1:], fillvalue=""):
+        bare = argument == "--durations" and not following.lstrip("-").isdecimal()
+        yield f"--durations={_DURATIONS}" if bare else argument
 
 
 def _section(parameter: Any) -> str:

@@ -101,6 +101,8 @@ class ExecutionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Location of the workers: ``local``, or ``dask`` for a cluster."""
     scheduler: str | None = None
     """Address of the scheduler of the cluster."""
+    timed: bool = False
+    """Report the seconds of each rule and of exploring."""
     first: tuple[str, ...] = ()
     """Node ids of Functions and modules to check before the others."""
 

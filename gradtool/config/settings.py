@@ -81,6 +81,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Rules that are not reported, and why."""
     tolerates: bool = False
     """The configuration has a tolerance for all cases of this Function; no option overrides it."""
+    timed: bool = False
+    """Report the seconds of each rule and of exploring."""
     flags: tuple[str, ...] = ()
     """Options that a replay needs in addition to the rule and the seed."""
     replayable: bool = True
@@ -148,6 +150,7 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
         codes=tuple(sorted(selected)),
         ignored=ignored,
         tolerates=_is_any(function.atol, function.rtol) and not _is_any(numeric.atol, numeric.rtol),
+        timed=execution.timed,
         flags=_flags(options),
     )
 

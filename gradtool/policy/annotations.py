@@ -62,8 +62,10 @@ def warn_of_faults(report: Report) -> Report:
 
 
 def describe_rules(report: Report) -> Report:
-    """Describe every rule that did not simply pass somewhere, in the order of the codes."""
+    """Describe every rule that did not simply pass somewhere or was timed, by code."""
     named = {check.rule for check in report.checks() if check.findings or _is_notable(check)}
+    for _, function in report.functions():
+        named.update(*[case.durations for case in function.cases])
     infos = tuple(RULES[code].info for code in sorted(named))
     return msgspec.structs.replace(report, rules=infos)
 

@@ -8,6 +8,7 @@ reported where every seed has it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -95,7 +96,10 @@ class _Fold:
         ]
         checks = self.checks(node, [(seed, each.checks) for seed, each in results])
         _, first = results[0]
-        return msgspec.structs.replace(first, cases=tuple(cases), checks=checks)
+        exploring = sum(each.exploring for _, each in results)
+        return msgspec.structs.replace(
+            first, cases=tuple(cases), checks=checks, exploring=exploring
+        )
 
     def case(self, node: str, results: BySeed[CaseResult]) -> CaseResult:
         costs = [each.cost for _, each in results]
@@ -110,6 +114,7 @@ class _Fold:
                 backward=sum(cost.backward for cost in costs),
             ),
             seconds=sum(each.seconds for _, each in results),
+            durations=_added([each.durations for _, each in results]),
         )
 
     def checks(
@@ -188,3 +193,11 @@ def _listed(seeds: Iterable[int]) -> str:
     named = [str(seed) for seed in seeds]
     more = f" and {len(named) - _LISTED} more" if len(named) > _LISTED else ""
     return ", ".join(named[:_LISTED]) + more
+
+
+def _added(durations: Iterable[dict[str, float]]) -> dict[str, float]:
+    """The seconds of each rule with all seeds."""
+    total: Counter[str] = Counter()
+    for each in durations:
+        total.update(each)
+    return dict(total)

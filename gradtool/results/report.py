@@ -182,6 +182,9 @@ class CaseResult(Struct, frozen=True, kw_only=True):
     """Entries of derivatives that were compared. A pass without any rests on nothing."""
     cost: Cost = Cost()
     seconds: float = 0.0
+    durations: dict[str, float] = msgspec.field(default_factory=dict)
+    """Seconds of each rule by its code, where the run was timed. A computation that several rules
+    share counts for the first."""
 
     @property
     def verdict(self) -> Verdict:
@@ -221,6 +224,8 @@ class FunctionResult(Struct, frozen=True, kw_only=True):
     """Declarations of the Function, such as ``once_differentiable``."""
     coverage: Coverage | None = None
     """The branches that were covered; None where nothing was explored or there is no branch."""
+    exploring: float = 0.0
+    """Seconds for which it was explored beside its cases, where the run was timed."""
 
     @property
     def verdict(self) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -61,29 +62,45 @@ def examine(
         KeyError: There is no rule with one of these codes.
     """
     subject = Subject(differentiable, seed=seed, atol=atol, rtol=rtol, twin=twin, witness=witness)
-    return outcomes_for(subject, codes=codes, executed=executed), subject.cost
+    outcomes, _ = outcomes_for(subject, codes=codes, executed=executed)
+    return outcomes, subject.cost
 
 
 def outcomes_for(
-    subject: Subject, *, codes: Collection[str], executed: set[SourceLine] | None = None
-) -> list[Outcome]:
-    """Check the rules with these `codes` for a subject. See `examine`."""
-    found = _Answers(subject, executed)
+    subject: Subject,
+    *,
+    codes: Collection[str],
+    executed: set[SourceLine] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> tuple[list[Outcome], dict[str, float]]:
+    """Check the rules with these `codes` for a subject. See `examine`.
+
+    Returns:
+        The outcomes, and the seconds of each rule and premise that was checked, by code. A
+        computation that several rules share counts for the first.
+    """
+    found = _Answers(subject, executed, clock)
     rules = [RULES[code] for code in sorted(codes) if RULES[code].check]
     answers = {rule.code: found.answer(rule) for rule in rules}
     settled = _report_doubts_once(answers)
-    return [
+    outcomes = [
         Outcome(rule, answer.verdict, answer.reason, answer.flaws, answer.skip)
         for rule, answer in zip(rules, settled, strict=True)
     ]
+    return outcomes, found.durations
 
 
 class _Answers:
     """The answers about one subject; every rule is checked once, after its premises."""
 
-    def __init__(self, subject: Subject, executed: set[SourceLine] | None) -> None:
+    def __init__(
+        self, subject: Subject, executed: set[SourceLine] | None, clock: Callable[[], float]
+    ) -> None:
         self._subject = subject
         self._executed = executed
+        self._clock = clock
+        self.durations: dict[str, float] = {}
+        """Seconds of each rule that was checked, by code."""
         self._answers: dict[str, Answer] = {}
         self._broken: dict[str, str | None] = {}
 
@@ -98,7 +115,9 @@ class _Answers:
             return blocked(broken)
         if rule.check is None:
             return skipped("not checked at a case")
+        started = self._clock()
         answer = self._checked(rule, rule.check)
+        self.durations[rule.code] = self._clock() - started
         if answer.verdict not in _FINE:
             broken = self._first_broken(rule.causes)
         return blocked(broken) if broken else answer

@@ -27,9 +27,9 @@ from gradtool.workers.messages import (
     CaseFinished,
     CaseProfiled,
     CaseStarted,
-    Covered,
     DeviceThere,
     DiscoveryDone,
+    Explored,
     Fault,
     Loaded,
     Opened,
@@ -171,8 +171,8 @@ class UnitJob:
             case CaseFinished(case=case):
                 self._futile_tries = 0
                 self._progress.case_finished(case)
-            case Covered(coverage=coverage):
-                self._progress.covered(coverage)
+            case Explored(coverage=coverage, seconds=seconds):
+                self._progress.explored(coverage, seconds)
             case UnitDone(checks=checks, distrusted=distrusted):
                 if distrusted:
                     self._progress.discard()

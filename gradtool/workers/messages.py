@@ -87,10 +87,11 @@ class CaseFinished(Message, frozen=True, kw_only=True):
     case: CaseResult
 
 
-class Covered(Message, frozen=True, kw_only=True):
+class Explored(Message, frozen=True, kw_only=True):
     """From a worker: the Function has been explored."""
 
-    coverage: Coverage
+    coverage: Coverage | None
+    seconds: float
 
 
 class UnitDone(Message, frozen=True, kw_only=True):
@@ -146,7 +147,7 @@ class Idle(Message, frozen=True, kw_only=True):
 
 Request = AskDiscovery | AskUnit | AskProfile | AskDevice
 Reply = (
-    DiscoveryDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | Covered | UnitDone
+    DiscoveryDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | Explored | UnitDone
     | Refused | CaseProfiled | UnitProfiled | Fault | Idle
 )  # fmt: skip
 

@@ -45,9 +45,9 @@ from gradtool.workers.messages import (
     CaseFinished,
     CaseProfiled,
     CaseStarted,
-    Covered,
     DeviceThere,
     DiscoveryDone,
+    Explored,
     Fault,
     Idle,
     Loaded,
@@ -260,9 +260,9 @@ class _Worker:
         self._guard.require_sealed()
         self._send(CaseFinished(case=case))
 
-    def covered(self, coverage: Coverage) -> None:
+    def explored(self, coverage: Coverage | None, seconds: float) -> None:
         """The Function has been explored."""
-        self._send(Covered(coverage=coverage))
+        self._send(Explored(coverage=coverage, seconds=seconds))
 
     def _note(self, checks: Iterable[CheckResult]) -> None:
         for check in checks:

@@ -91,6 +91,22 @@ def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
     assert command.startswith("gradtool check a.py b.py::F --config c.yaml -k 'not slow'")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        (["ops", "--durations"], "slowest 10 rules\n"),
+        (["--durations", "ops"], "slowest 10 rules\n"),
+        (["--durations", "3", "ops"], "slowest 3 rules\n"),
+        (["ops", "--durations=0", "-q"], "slowest rules\n"),
+    ],
+)
+def test_durations_times_the_run_and_takes_a_number(gate, run: Run, arguments, title: str) -> None:
+    _, out, _ = run("check", *arguments)
+    assert gate.options.execution.timed
+    assert gate.options.selection.paths == ("ops",)
+    assert title in out
+
+
 def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Run) -> None:
     run("check", "a.py")
     assert gate.options == check_options(
@@ -108,6 +124,7 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--sed", "3"], "--seed"),
         (["check", "a.py", "--seed", "three"], "--seed"),
         (["check", "a.py", "--seed", "-1"], "--seed"),
+        (["check", "a.py", "--durations", "-1"], "--durations"),
         (["check", "a.py", "--seed", str(2**64)], "--seed"),
         (["profile", "a.py", "--seed", str(2**64)], "--seed"),
         (["check", "a.py", "--seed"], "--seed"),

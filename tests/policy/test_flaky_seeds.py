@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gradtool.policy.flaky_seeds import fold_seeds
 from gradtool.results.report import (
     FunctionResult,
@@ -20,6 +22,16 @@ def test_unverified_differs_from_passed_and_failed_between_seeds() -> None:
     reason = "unverified for 1 of 3 seeds: 3; at seed 3: noise"
     assert reports.checks(folded) == [("GT101", Verdict.UNVERIFIED, reason)]
     assert folded.notices == ("GT101 at m.py::F[c] unverified for 1 of 3 seeds: 3",)
+
+
+def test_the_durations_of_all_seeds_are_added() -> None:
+    plain = reports.function(reports.check("GT101", Verdict.PASS))
+    case = msgspec.structs.replace(plain.cases[0], durations={"GT101": 1.0, "GT201": 2.0})
+    timed = msgspec.structs.replace(plain, cases=(case,), exploring=4.0)
+    folded = fold_seeds(reports.run_settings(), 2)(reports.report(timed, timed))
+    (function,) = folded.modules[0].functions
+    assert function.cases[0].durations == {"GT101": 2.0, "GT201": 4.0}
+    assert function.exploring == 8.0
 
 
 def test_seeds_that_an_interrupt_left_out_are_not_counted() -> None:

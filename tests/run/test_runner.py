@@ -73,6 +73,27 @@ def test_a_right_module_passes(write: Write) -> None:
     assert case.seconds > 0
 
 
+@pytest.mark.parametrize("isolation", [False, True])
+def test_a_timed_run_has_the_seconds_of_rules_and_of_exploring(
+    write: Write, isolation: bool
+) -> None:
+    write({"ops.py": GOOD})
+    report = run("ops.py", timed=True, isolation=isolation)
+    function = report.modules[0].functions[0]
+    (case,) = function.cases
+    assert {"GT003", "GT101", "GT201"} <= case.durations.keys()
+    assert 0 < sum(case.durations.values()) <= case.seconds
+    assert function.exploring > 0
+    assert {rule.code for rule in report.rules} >= case.durations.keys()
+
+
+def test_a_run_is_timed_only_if_it_was_asked_for(write: Write) -> None:
+    write({"ops.py": GOOD})
+    for _, function in run("ops.py").functions():
+        assert not function.exploring
+        assert not any(case.durations for case in function.cases)
+
+
 def test_the_report_says_what_it_ran_on(write: Write) -> None:
     write({"ops.py": GOOD})
     report = run("ops.py", seed=5, command="gradtool check ops.py")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
 import pytest
 
 from gradtool.results.report import Severity, SkipKind, Verdict
-from gradtool.verify.examine import examine
+from gradtool.verify.examine import examine, outcomes_for
 from gradtool.verify.protocol.observation import Failure, Gradient
 from gradtool.verify.rules import RULES
+from gradtool.verify.rules._rule import passed
+from gradtool.verify.subject import Subject
 
 X = np.array([[0.3, -1.2, 0.8], [2.1, 0.4, -0.6]])
 
@@ -502,3 +505,21 @@ def test_given_tolerances_override_the_default(options, verdict, function):
         np.sin, lambda p, c: _cos(p, c) * (1 + 1e-5), (X,), declares_once_differentiable=True
     )
     assert _ask(off, **options)["GT101"].verdict is verdict
+
+
+def test_a_rule_is_timed_without_its_premises(function, monkeypatch):
+    now = [0.0]
+
+    def takes(seconds):
+        def check(subject):
+            now[0] += seconds
+            return passed()
+
+        return check
+
+    first = dataclasses.replace(RULES["GT003"], premises=(), causes=(), check=takes(2.0))
+    second = dataclasses.replace(RULES["GT101"], premises=("GT003",), causes=(), check=takes(3.0))
+    monkeypatch.setattr("gradtool.verify.examine.RULES", {"GT003": first, "GT101": second})
+    subject = Subject(function(np.sin, _cos, (X,)))
+    _, durations = outcomes_for(subject, codes=["GT101"], clock=lambda: now[0])
+    assert durations == {"GT003": 2.0, "GT101": 3.0}

@@ -75,7 +75,7 @@ def check(
         selection=selection.options(paths or ()),
         rules=rules.options(),
         numeric=numeric.options(),
-        execution=execution.options(),
+        execution=execution.options(timed=output.durations is not None),
         requirements=requirements.options(),
         strict=strict,
         command=context.obj,

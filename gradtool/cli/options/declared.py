@@ -223,6 +223,15 @@ Verbose = Annotated[
         help="Show arguments, reasons and tracebacks; -vv also shows every check.",
     ),
 ]
+Durations = Annotated[
+    int | None,
+    reports_option(
+        "--durations",
+        metavar="N",
+        min=0,
+        help="List the N slowest rules and Functions, 10 if no number follows; 0 lists all.",
+    ),
+]
 Color = Annotated[
     str,
     reports_option(

@@ -177,8 +177,8 @@ class ExecutionGroup:
     executor: cli.Executor = "local"
     scheduler: cli.Scheduler = None
 
-    def options(self) -> ExecutionOptions:
-        """The group of `CheckOptions`.
+    def options(self, *, timed: bool) -> ExecutionOptions:
+        """The group of `CheckOptions`; a `timed` run reports the seconds of each rule.
 
         Raises:
             UsageError: There is no such executor, or ``-j`` is no number.
@@ -193,6 +193,7 @@ class ExecutionGroup:
             pdb=self.pdb,
             executor=choose(self.executor, EXECUTORS, "value of --executor:"),
             scheduler=self.scheduler,
+            timed=timed,
         )
 
 
@@ -250,6 +251,7 @@ class OutputGroup:
     reports: cli.Reports = None
     quiet: cli.Quiet = 0
     verbose: cli.Verbose = 0
+    durations: cli.Durations = None
     color: cli.Color = "auto"
 
     def display(self) -> Display:
@@ -264,6 +266,7 @@ class OutputGroup:
             form=self.form and printed_form(self.form),
             color=cast("Color", choose(self.color, cli.COLORS, "value of --color:")),
             verbosity=self.verbose - self.quiet,
+            durations=self.durations,
         )
 
 

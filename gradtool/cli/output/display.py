@@ -29,6 +29,8 @@ class Display:
     """None is text, and annotations as well where GitHub Actions reads the log."""
     color: Color
     verbosity: int
+    durations: int | None = None
+    """Number of the slowest rules and Functions to list; 0 for all, None for none."""
 
     def show(self, report: Report, stream: TextIO) -> None:
         """Print the report."""
@@ -44,7 +46,7 @@ class Display:
             from gradtool.report.terminal.console import make_console
 
             console = make_console(stream, self.color)
-            terminal.render(report, console, verbosity=self.verbosity)
+            terminal.render(report, console, verbosity=self.verbosity, durations=self.durations)
 
     def show_collected(self, modules: tuple[ModuleResult, ...]) -> None:
         """Print the cases that a run would check."""

@@ -13,13 +13,16 @@ from gradtool.report.formats.concise import finding_line
 from gradtool.report.rows import rows
 from gradtool.report.summary import counts, opening, remarks, seeds, summarize, total_cost
 from gradtool.report.terminal.console import DIM, STRONG, VERDICTS, Page, make_console
+from gradtool.report.terminal.durations import write_durations
 from gradtool.report.terminal.findings import write_findings
 from gradtool.report.terminal.table import write_table
 from gradtool.report.words import duration, evaluations, plural, printable
 from gradtool.results.report import CheckResult, ModuleResult, Report, Verdict
 
 
-def render(report: Report, console: Console, *, verbosity: int = 0) -> None:
+def render(
+    report: Report, console: Console, *, verbosity: int = 0, durations: int | None = None
+) -> None:
     """Write the report to a console.
 
     Args:
@@ -28,6 +31,7 @@ def render(report: Report, console: Console, *, verbosity: int = 0) -> None:
         verbosity: Below 0 leaves out the header and the table. 1 adds the arguments of
             every case, the reasons of its checks and the tracebacks of findings; 2 adds
             every check.
+        durations: Number of the slowest rules and Functions to list, 0 for all; None lists none.
     """
     page = Page(console)
     if verbosity >= 0:
@@ -37,15 +41,24 @@ def render(report: Report, console: Console, *, verbosity: int = 0) -> None:
             write_table(page, listed, strict=report.strict, verbosity=verbosity)
     write_findings(page, problems(report), verbosity=verbosity)
     _write_notices(page, report)
+    if durations is not None:
+        write_durations(page, report, most=durations, verbosity=verbosity)
     if verbosity >= 0:
         _write_cost(page, report)
     page.wrapped(_summary(report))
 
 
-def plain(report: Report, *, width: int | None = None, verbosity: int = 0) -> str:
+def plain(
+    report: Report,
+    *,
+    width: int | None = None,
+    verbosity: int = 0,
+    durations: int | None = None,
+) -> str:
     """The report as text without colour; `width` None leaves every line whole."""
     file = io.StringIO()
-    render(report, make_console(file, "never", width=width), verbosity=verbosity)
+    console = make_console(file, "never", width=width)
+    render(report, console, verbosity=verbosity, durations=durations)
     return file.getvalue()
 
 
