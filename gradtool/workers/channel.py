@@ -1,6 +1,7 @@
 """A pipe for messages, each between a header with its length and an end mark.
 
-Bytes of a message that was cut off, or that somebody else wrote, are never taken for one.
+Bytes of a message that was cut off, or that somebody else wrote, are never taken for one. The key
+of a channel, which nobody else knows, is a part of each header.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ T = TypeVar("T")
 
 _HEAD = struct.Struct(">BI")
 _MARK = b"\x1e\n"
-_LARGEST = 2**30
+_LARGEST = 2**28
+"""Bytes of a message at most: the matrices of a report take far less."""
+
+KEY_SIZE = 16
 _CHUNK = 2**16
 
 
@@ -26,13 +30,13 @@ class Garbled(Exception):  # noqa: N818 - the state of a channel
     """The bytes that arrived are no message."""
 
 
-def framed(message: object) -> bytes:
-    """Encode a message with its header and end mark."""
+def framed(message: object, key: bytes = b"") -> bytes:
+    """Encode a message with its header, which ends with the key, and end mark."""
     try:
         body = msgspec.msgpack.encode(message, enc_hook=_plain)
     except UnicodeEncodeError:  # A lone surrogate, as in the name of a file or in a user's text.
         body = msgspec.msgpack.encode(_encodable(msgspec.to_builtins(message, enc_hook=_plain)))
-    return _HEAD.pack(VERSION, len(body)) + body + _MARK
+    return _HEAD.pack(VERSION, len(body)) + key + body + _MARK
 
 
 def _plain(value: object) -> object:
@@ -51,8 +55,9 @@ def _encodable(value: Any) -> Any:
 class Reader(Generic[T]):
     """Assembles messages from bytes as they arrive."""
 
-    def __init__(self, kind: type[T]) -> None:
+    def __init__(self, kind: type[T], key: bytes = b"") -> None:
         """Read messages that are one of the structs of the union `kind`."""
+        self._key = key
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._bytes = bytearray()
 
@@ -75,12 +80,15 @@ class Reader(Generic[T]):
         # A stray byte in the header would announce a body that never arrives.
         if version != VERSION or size > _LARGEST:
             raise Garbled
-        end = _HEAD.size + size
+        start = _HEAD.size + len(self._key)
+        if not self._key.startswith(self._bytes[_HEAD.size : start]):
+            raise Garbled
+        end = start + size
         if len(self._bytes) < end + len(_MARK):
             return None
         if self._bytes[end : end + len(_MARK)] != _MARK:
             raise Garbled
-        body = bytes(self._bytes[_HEAD.size : end])
+        body = bytes(self._bytes[start:end])
         del self._bytes[: end + len(_MARK)]
         try:
             return self._decoder.decode(body)
@@ -91,9 +99,10 @@ class Reader(Generic[T]):
 class Channel(Generic[T]):
     """One end of a socket, for a process that does nothing else while it waits."""
 
-    def __init__(self, end: socket.socket, kind: type[T]) -> None:
-        """Send any message over `end`, receive those of the union `kind`."""
+    def __init__(self, end: socket.socket, kind: type[T], key: bytes = b"") -> None:
+        """Send any message over `end` with the key, receive those of the union `kind`."""
         self._end = end
+        self._key = key
         self._reader = Reader(kind)
         self._arrived: list[T] = []
 
@@ -103,7 +112,7 @@ class Channel(Generic[T]):
         Raises:
             OSError: The other end is gone.
         """
-        self._end.sendall(framed(message))
+        self._end.sendall(framed(message, self._key))
 
     def receive(self) -> T | None:
         """The next message; None when the other end is closed.

@@ -85,25 +85,25 @@ class _ForkServer:
         self._descriptors.extend(descriptors)
         for order in self._reader.feed(data):
             match order:
-                case Fork(number=number):
-                    self._fork(number, [self._descriptors.popleft() for _ in range(FDS)])
+                case Fork():
+                    self._fork(order, [self._descriptors.popleft() for _ in range(FDS)])
                 case Kill(number=number):
                     self._kill(number)
         return bool(data)
 
-    def _fork(self, number: int, descriptors: Sequence[int]) -> None:
+    def _fork(self, order: Fork, descriptors: Sequence[int]) -> None:
         # Counted before the fork, so that a kill right after it is seen.
         oom_kills = process_tree.oom_kills()
         own = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._become_worker(own, descriptors)
-        self._workers[pid] = (number, oom_kills)
+            self._become_worker(own, descriptors, order.key)
+        self._workers[pid] = (order.number, oom_kills)
         # Held open here, the pipes would not report the end of the worker to their readers.
         for descriptor in descriptors:
             os.close(descriptor)
 
-    def _become_worker(self, fork_server: int, descriptors: Sequence[int]) -> NoReturn:
+    def _become_worker(self, fork_server: int, descriptors: Sequence[int], key: bytes) -> NoReturn:
         """In the new process, close what belongs to the fork server and serve as a worker."""
         try:
             process_tree.die_with(fork_server)
@@ -116,7 +116,8 @@ class _ForkServer:
                 os.close(descriptor)
             from gradtool.workers import worker
 
-            worker.main(*descriptors)
+            messages, output, traceback = descriptors
+            worker.main(messages, output, traceback, key)
         # The child must never return into the fork server's loop.
         finally:
             os._exit(1)

@@ -156,6 +156,8 @@ class Fork(Message, frozen=True, kw_only=True):
     """To the fork server, along with a worker's file descriptors: start a worker."""
 
     number: int
+    key: bytes
+    """That of the worker's answers, which tells them from what the checked code writes."""
 
 
 class Kill(Message, frozen=True, kw_only=True):

@@ -10,12 +10,12 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from signal import SIGKILL
 
 from gradtool.errors import UsageError
-from gradtool.workers.channel import Garbled, Reader, framed
+from gradtool.workers.channel import KEY_SIZE, Garbled, Reader, framed
 from gradtool.workers.deadline import deadline_after, is_over, seconds_to_first
 from gradtool.workers.jobs import Job
 from gradtool.workers.launch import launch
@@ -140,9 +140,10 @@ class Pool:
         ours, theirs = socket.socketpair()
         output, traceback = os.pipe(), os.pipe()
         self._forked += 1
-        worker = WorkerHandle(self._forked, ours, output[0], traceback[0], file)
+        key = os.urandom(KEY_SIZE)
+        worker = WorkerHandle(self._forked, ours, output[0], traceback[0], file, Reader(Reply, key))  # type: ignore[arg-type]
         with theirs:
-            order, control = framed(Fork(number=worker.number)), self._fork_server.control
+            order, control = framed(Fork(number=worker.number, key=key)), self._fork_server.control
             with contextlib.suppress(ConnectionError):  # Its death is heard next.
                 socket.send_fds(control, [order], [theirs.fileno(), output[1], traceback[1]])
         # Held open here, the pipes would never report their end, which `_remove` reads up to.
@@ -298,12 +299,12 @@ class WorkerHandle:
     traceback: int
     file: str
     """The file whose code it runs."""
+    reader: Reader[Reply]
     job: Job | None = None
     out_of_time: bool = False
     garbled: bool = False
     leaving: bool = False
     """It is given no more jobs."""
-    _reader: Reader[Reply] = field(default_factory=lambda: Reader(Reply))  # type: ignore[arg-type]
     _printed: int = 0
 
     def start(self, job: Job) -> None:
@@ -326,7 +327,7 @@ class WorkerHandle:
         except OSError:
             data = b""
         try:
-            return self._reader.feed(data), bool(data)
+            return self.reader.feed(data), bool(data)
         except Garbled:
             self.garbled = True
             return [], False

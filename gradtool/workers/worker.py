@@ -97,8 +97,11 @@ def warm_up() -> None:
     _taken.append(Seal())
 
 
-def main(messages: int, output: int, traceback: int) -> NoReturn:
-    """Answer the requests that arrive over the socket `messages` until its other end is closed."""
+def main(messages: int, output: int, traceback: int, key: bytes) -> NoReturn:
+    """Answer the requests that arrive over the socket `messages` until its other end is closed.
+
+    The key is that of the answers.
+    """
     # A group that can be killed with all the code starts, out of reach of the terminal's Ctrl-C.
     os.setsid()
     adopt_orphans()
@@ -107,7 +110,10 @@ def main(messages: int, output: int, traceback: int) -> NoReturn:
     if not _taken:  # The fork server loads nothing where a fork would not survive it.
         warm_up()
     end = socket.socket(fileno=_out_of_the_way(messages))
-    worker = _Worker(Channel(end, Request), _StandardStreams(output, traceback))  # type: ignore[arg-type]
+    worker = _Worker(
+        Channel(end, Request, key),  # type: ignore[arg-type]  # a union of structs
+        _StandardStreams(output, traceback),
+    )
     os.register_at_fork(after_in_child=worker.silence)
     worker.serve()
     os._exit(0)

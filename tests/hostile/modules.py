@@ -132,6 +132,14 @@ sys.modules["gradtool.verify.subject"] = fake""",
     "messages": """
 from gradtool.workers import worker
 worker.CaseFinished = lambda case: worker.UnitDone()""",
+    "answer_forged": """
+from gradtool.workers.channel import framed
+from gradtool.workers.messages import UnitDone
+for descriptor in range(3, 300):
+    try:
+        os.write(descriptor, framed(UnitDone(checks=())))
+    except OSError:
+        pass""",
     "the_seal": """
 from gradtool.sandbox import seal
 seal.Seal.difference = lambda self: None""",
