@@ -22,7 +22,7 @@ RIGHT = {
     "quantisers": ["BoundedAffine", "Decay", "FixedPoint", "WindowOf"],
     "shapes": ["BoxArea", "PointwiseConv", "Transition", "Interleave"],
     "options": ["GatedUnit", "NormalCDF", "RateOverSteps"],
-    "modules": ["Coupling", "GatherRows"],
+    "modules": ["Coupling", "GatherInto", "GatherRows"],
 }
 WRONG = {
     "losses": "NLLForgetsWeight",

@@ -16,13 +16,15 @@ from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.drafts import Draft, case_of, entries, is_floating, others, shape_of
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.search import SearchResult, infer
-from gradtool.cases.inference.stand_ins import is_of_module
 from gradtool.cases.inference.trials import Trial
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 
 _BUDGET = 400
 """Tries from what the source says."""
+
+_BUDGET_AGAIN = 150
+"""Tries with another number of arguments in place of ``*args``."""
 
 _SECONDS = 5.0
 """Time after which no further one is made: a slow Function is to be told from one that hangs."""
@@ -70,19 +72,21 @@ def find_cases(
     if not checkable.is_function or is_settled or search.objection.startswith(gaps):
         return search
     # A backward may return a gradient for each argument, those with a default included.
-    required = tuple(filter(_is_single, parameters)) if counts_all else next(variants(parameters))
-    reading = read(checkable.obj, required, clues) if required else None
-    if reading is None:
+    every = [tuple(filter(_is_single, parameters))] if counts_all else variants(parameters)
+    deadline = time.monotonic() + _SECONDS
+    is_read = False
+    for required in every:
+        reading = read(checkable.obj, required, clues) if required else None
+        if reading is None or search.evidence:
+            break
+        search.objects = search.objects or dict(_objects(reading))
+        _climb(reading, tries, search, _BUDGET if not is_read else _BUDGET_AGAIN, deadline)
+        is_read = True
+    if not is_read:
         return infer(parameters, clues, tries.attempt) if is_called else search
-    search.objects = dict(_objects(reading))
-    found = _climbed(reading, tries, search)
-    *_, alone = variants(parameters)
-    if not found.cases and _has_module(reading) and len(alone) < len(required):
-        # ``*weights`` are those of the Module, and the one made here has none.
-        found = _climbed(read(checkable.obj, alone, clues) or reading, tries, search)
-    if found.cases and not found.evidence and found.broken == "raised":
-        found.evidence, found.is_guess = "the signature", True
-    return found
+    if search.cases and not search.evidence and search.broken == "raised":
+        search.evidence, search.is_guess = "the signature", True
+    return search
 
 
 def _has_default(parameter: inspect.Parameter) -> bool:
@@ -91,10 +95,6 @@ def _has_default(parameter: inspect.Parameter) -> bool:
 
 def _is_single(parameter: inspect.Parameter) -> bool:
     return parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-
-
-def _has_module(reading: Reading) -> bool:
-    return any(is_of_module(use.attributes) for use in reading.uses.values())
 
 
 def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
@@ -108,28 +108,48 @@ def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
             yield parameter.name, "a function"
 
 
-def _climbed(reading: Reading, tries: Tries, search: SearchResult) -> SearchResult:
+def _climb(
+    reading: Reading, tries: Tries, search: SearchResult, budget: int, deadline: float
+) -> None:
+    """Add to a search what climbing finds."""
+
     def attempt(draft: Draft, name: str = FIRST) -> Trial:
         case = case_of(reading.parameters, draft, name)
         trial = tries.attempt(case)
         return _doubted(reading, trial, case, tries) if trial.backward else trial
 
-    climb = Climb(reading, attempt, _BUDGET, time.monotonic() + _SECONDS)
+    climb = Climb(reading, attempt, budget, deadline)
     best = climb.run()
     search.calls += climb.calls
     if best is None:
-        return search
+        return
+    is_sure = best.is_done
+    if not is_sure and best.trial.refusal is None:
+        best = _without_idle(reading, best, tries, attempt)
     if best.is_done:
         drafts = _accepted(best.draft, attempt)
         named = zip(drafts, (FIRST, SECOND), strict=False)
         search.cases = [case_of(reading.parameters, *each) for each in named]
         search.evidence = _evidence(best)
-        search.is_guess = not is_stated(reading, best)
+        search.is_guess = not (is_sure and is_stated(reading, best))
     elif best.height > search.reached:
         search.likeliest = case_of(reading.parameters, best.draft, FIRST)
         search.objection = best.trial.refusal or f"no refusal, but {best.trial.doubt}"
         search.reached = best.height
-    return search
+
+
+def _without_idle(
+    reading: Reading, step: Step, tries: Tries, attempt: Callable[[Draft], Trial]
+) -> Step:
+    """The step whose tensors ask for no gradient if no output depends on them, such as buffers."""
+    idle = tries.without_influence(case_of(reading.parameters, step.draft, FIRST))
+    draft = tuple(
+        {**value, "requires_grad": False} if at in idle and is_floating(value) else value
+        for at, value in enumerate(step.draft)
+    )
+    first = next((at for at, value in enumerate(draft) if is_floating(value)), None)
+    is_same = draft == step.draft or first in idle
+    return step if is_same else Step(draft, attempt(draft), step.site)
 
 
 def _doubted(reading: Reading, trial: Trial, case: CaseConfig, tries: Tries) -> Trial:

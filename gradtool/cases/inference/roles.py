@@ -160,6 +160,8 @@ def _like(base: Shape) -> dict[str, Any]:
 
 _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"padding_idx|ignore_index", (1, -100)),
+    (r"(.*_)?group|pg|process_group", (None, 2)),
+    (r"rank|world_size|src|dst|tag", (0, 1)),
     (r"inplace|in_place|ceil_mode", (False, True)),
     (r"(is|use|has|with|do|return|keep)_.*|training|train|keepdims?|flag", (True, False)),
     (r"reverse|descending|largest|align_corners|normalized?|causal|affine", (True, False)),

@@ -56,6 +56,19 @@ class CouplingSwapped(Function):
         return torch.cat(grads[:2], dim=1), None, None, *grads[2:]
 
 
+class GatherInto(Function):
+    @staticmethod
+    def forward(ctx, rows, group, *gathered):
+        ctx.rank = dist.get_rank(group)
+        gathered = [torch.zeros_like(each) for each in gathered]
+        dist.all_gather(gathered, rows, group)
+        return tuple(gathered)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return (grads[ctx.rank].clone(), None, *(None for _ in grads))
+
+
 class GatherRows(Function):
     @staticmethod
     def forward(ctx, rows):
