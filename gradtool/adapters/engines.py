@@ -60,7 +60,9 @@ def chosen_engine(engine: str | None, function: object, cases: Iterable[object])
         return engine_of(function, [value for case in cases for value in _values(case)])
     require_engine(engine)
     if engine == BOTH:
-        raise UsageError("engine must be 'bundled' or 'torch' here: a Function is of one of them")
+        raise UsageError(
+            "engine must be 'bundled' or 'torch' here: a Function belongs to one of them"
+        )
     return engine
 
 
@@ -99,7 +101,7 @@ def _torch_version() -> str:
         return version("torch")
     except PackageNotFoundError:
         raise UsageError(
-            "PyTorch is not installed, though something else has its name: look for a folder or "
+            "PyTorch is not installed, but something else has its name: look for a folder or "
             "a file called torch"
         ) from None
 

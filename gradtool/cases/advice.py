@@ -23,11 +23,11 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
         return _skeleton(checkable, likeliest, search.objects)
     if is_serializable(likeliest):
         return (
-            "give it a case in gradtool.yaml: change this one, which forward refuses: "
+            "give it a case in gradtool.yaml: start from this one, which forward refuses: "
             f"{one_line_snippet(checkable.name, likeliest)}"
         )
     return (
-        "give it cases by a static method sample_inputs, which can make objects as its arguments; "
+        "give it cases in a static method sample_inputs, which can create objects as arguments, "
         "or record them with gradtool record"
     )
 
@@ -38,7 +38,7 @@ def _skeleton(checkable: Checkable, likeliest: CaseConfig, objects: Mapping[str,
     values = [name if name in objects else _in_code(value) for name, value in given]
     wanted = " and ".join(f"`{name}`, {kind}," for name, kind in objects.items())
     return (
-        f"make {wanted} in a static method of {checkable.name}: "
+        f"create {wanted} in a static method of {checkable.name}: "
         f"def sample_inputs(): yield {', '.join(values)}{',' * (len(values) == 1)}"
     )
 

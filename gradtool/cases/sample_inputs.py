@@ -62,6 +62,6 @@ def as_case(value: Any, origin: str) -> Case:
     if isinstance(value, library().Tensor):
         return Case((value,))
     raise NoCase(
-        f"{origin} {type(value).__name__} in place of arguments",
+        f"{origin} {type(value).__name__} instead of arguments",
         hint="give a tuple of arguments, or a gradtool.Case",
     )

@@ -43,7 +43,7 @@ _NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
 _LACKS = {
     EngineLacksError.__name__: "check it with --engine torch, where PyTorch is installed",
     "EngineLacksAttributeError": "check it with --engine torch, where PyTorch is installed",
-    "StandInError": "install it in the environment that gradtool runs in",
+    "StandInError": "install it in the environment that runs gradtool",
 }
 """Errors that begin the refusal of arguments when no other arguments would help, and hints."""
 
@@ -208,7 +208,7 @@ def _with_parameters(
     parameters = checkable.obj.parameters
     both = sorted(parameters.keys() & kwargs.keys())
     if both:
-        raise NoCase(f"{both[0]!r} names a parameter too: give this argument by position")
+        raise NoCase(f"{both[0]!r} is also the name of a parameter: give this argument by position")
     return args, {**kwargs, **parameters}
 
 

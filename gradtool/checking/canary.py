@@ -28,9 +28,9 @@ def misjudgement(seed: int, *, thoroughly: bool = True) -> str | None:
     right = float(exponent)
     wrong = draw.choice((-right, right - 1, right + 1, right / 2, right * draw.uniform(1.1, 3.0)))
     if not _is_right(exponent, right, point, seed, thoroughly):
-        return "a right gradient of gradtool's own was found wrong"
+        return "one of gradtool's own right gradients was found wrong"
     if _is_right(exponent, wrong, point, seed, thoroughly):
-        return "a wrong gradient of gradtool's own was found right"
+        return "one of gradtool's own wrong gradients was found right"
     return None
 
 

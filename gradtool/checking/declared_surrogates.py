@@ -24,9 +24,11 @@ def require_surrogates(checkable: Checkable, settings: Settings) -> None:
     for name in settings.surrogate:
         if name not in names:
             near = did_you_mean(name, names)
-            raise NoCase(f"`surrogate` names {name!r}, which is no argument of forward{near}")
+            raise NoCase(f"`surrogate` names {name!r}, which is not an argument of forward{near}")
     if settings.surrogate_of is not None and not callable(_found(checkable, settings.surrogate_of)):
-        raise NoCase(f"`surrogate_of` names {settings.surrogate_of!r}, which the module lacks")
+        raise NoCase(
+            f"`surrogate_of` names {settings.surrogate_of!r}, which the module does not define"
+        )
 
 
 def intended(

@@ -100,7 +100,7 @@ def _planned(
             error.termination,
             settings,
             checkable.location,
-            " while its arguments were sought",
+            " while gradtool looked for its arguments",
         )
     return PlannedFunction(unit, checkable, problem=problem)
 

@@ -51,7 +51,7 @@ def _of_last_run() -> tuple[KnownFinding, ...]:
     except last_run.UnreadableError as error:
         raise UsageError(
             f"--replay: {last_run.FOLDER}/{FINDINGS_FILE} cannot be used: {error}; "
-            "name a JSON report in place of it"
+            "name a JSON report instead"
         ) from None
 
 

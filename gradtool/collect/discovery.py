@@ -61,8 +61,8 @@ def _not_made(maker: str | None) -> Unchecked:
         message = "is declared in code that did not run when the module was imported"
         hint = "check it where the condition around it holds"
     else:
-        message = f"is made inside {maker}, which was not called"
-        hint = "make one at module level, or move the class out of the function"
+        message = f"is defined inside {maker}, which was not called"
+        hint = "call it at module level, or move the class out of the function"
     return Unchecked(Purpose.NOT_MADE, message, hint)
 
 

@@ -26,7 +26,7 @@ def repository(folder: Path, flag: str = CHANGED_SINCE) -> Path:
         # Not strip(): a folder's name may end in a space.
         return Path(out.rstrip("\n")).resolve()
     if "not a git repository" in error:
-        raise UsageError(f"{flag}: {folder} is in no git repository")
+        raise UsageError(f"{flag}: {folder} is not in a git repository")
     raise UsageError(f"{flag}: git cannot read the repository of {folder}: {_reason(error)}")
 
 
@@ -43,7 +43,7 @@ def branching_point(top: Path, ref: str, flag: str = CHANGED_SINCE) -> str:
     code, out, _ = _git(flag, top, "rev-parse", *options)
     if code:
         hint = "; a shallow clone lacks it: fetch the whole history" if _is_shallow(top) else ""
-        raise UsageError(f"{flag}: {ref!r} is no commit of the repository {top}{hint}")
+        raise UsageError(f"{flag}: {ref!r} is not a commit of the repository {top}{hint}")
     commit = out.strip()
     code, out, _ = _git(flag, top, "merge-base", commit, "HEAD")
     # Unrelated histories have no merge base, nor have shallow clones.

@@ -30,9 +30,7 @@ def unchecked(cls: type[Any]) -> Unchecked | None:
     if not any(_defines(cls, name) for name in _BACKWARDS):
         return _without_backward(cls)
     if not any(_defines(cls, name) for name in ("vjp", "jvp")) and _refuses(cls.backward):
-        return Unchecked(
-            Purpose.NO_GRADIENT, "has no gradient: its backward does nothing but raise"
-        )
+        return Unchecked(Purpose.NO_GRADIENT, "has no gradient: its backward only raises")
     return None
 
 
@@ -48,9 +46,7 @@ def _without_backward(cls: type[Any]) -> Unchecked:
     if misspelt:
         return _misspelt("backward", misspelt)
     hint = "write one, or mark its outputs with ctx.mark_non_differentiable"
-    return Unchecked(
-        Purpose.NO_BACKWARD, "has no backward, so no gradient can be asked of it", hint
-    )
+    return Unchecked(Purpose.NO_BACKWARD, "has no backward, so it cannot be differentiated", hint)
 
 
 def _misspelt(name: str, written: str) -> Unchecked:

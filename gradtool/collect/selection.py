@@ -69,5 +69,5 @@ class Selection:
             self.targets = kept
             self.passed_over.append("what did not fail in the last run")
         else:
-            self.notices.append("--lf: no failure is known, so everything is checked")
+            self.notices.append("--lf: no failure is recorded, so everything is checked")
             self._failed = frozenset()

@@ -72,7 +72,7 @@ def _files(path: Path, one: bool, excluded: Excluded) -> Iterator[tuple[Path, bo
             raise UsageError(f"{path} is a folder: name a file before '::'")
         yield from ((found, False) for found in walk(path, excluded))
     elif not path.exists():
-        problem = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+        problem = "is a broken symbolic link" if path.is_symlink() else "does not exist"
         raise UsageError(f"{path} {problem}{similar_path(path)}")
     elif path.suffix != ".py":
         raise UsageError(f"{path} is not a Python file: its name must end in .py")

@@ -38,9 +38,9 @@ def numbers(values: Any) -> list[float]:
     """
     entries = _entries(values)
     if not all(isinstance(entry, int | float) for entry in entries):
-        raise ValuesError("'values' must hold numbers only")
+        raise ValuesError("'values' must contain only numbers")
     if not all(isinstance(entry, float) or fits(entry, "int64") for entry in entries):
-        raise ValuesError("'values' hold a whole number beyond int64")
+        raise ValuesError("'values' contain a whole number beyond int64")
     return entries
 
 
@@ -143,7 +143,7 @@ def _problem_with_values(spec: TensorSpec) -> str | None:
 
 def _problem_with_gradient(spec: TensorSpec, dtype: str) -> str | None:
     if spec.requires_grad and not _can_have_gradient(dtype):
-        return f"'requires_grad' needs a floating dtype, not {dtype}"
+        return f"'requires_grad' needs a floating-point dtype, not {dtype}"
     return None
 
 

@@ -91,7 +91,7 @@ def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
             yield place, f"{spelled(place)}{problem}"
         name = case_name(case, i + 1)
         if name in seen:
-            default = "" if case.name else ": give the case without a name one of its own"
+            default = "" if case.name else ": name the case that has no name"
             yield place, f"case name {name!r} appears twice in {spelled(where)}{default}"
         seen.add(name)
 
@@ -122,10 +122,10 @@ def _tolerance_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
 def _surrogate_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
     place = (*where, "surrogate")
     if function.surrogate and not (function.reason or "").strip():
-        yield place, f"{spelled(place)} needs a reason: say why the gradient is another"
+        yield place, f"{spelled(place)} needs a reason: say why the gradient differs"
     if function.surrogate_of is not None and not function.surrogate:
         other = (*where, "surrogate_of")
-        yield other, f"{spelled(other)} needs 'surrogate': the arguments with such a gradient"
+        yield other, f"{spelled(other)} needs 'surrogate', the arguments with such a gradient"
 
 
 def _check_arguments(document: Document, call: CaseConfig | ModuleConfig, where: Where) -> None:

@@ -189,7 +189,7 @@ class _Builder:
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
         if node.tag not in _CONSTRUCTORS:
-            raise self._error(node, f"tag {_short(node.tag)} is not used here")
+            raise self._error(node, f"tag {_short(node.tag)} is not supported")
         try:
             return _CONSTRUCTORS[node.tag](node.value)
         except ValueError:
@@ -201,7 +201,7 @@ class _Builder:
             return [self.build(item, (*where, i)) for i, item in enumerate(node.value)]
         if isinstance(node, yaml.MappingNode) and node.tag == _CORE + "map":
             return self._mapping(node, where)
-        raise self._error(node, f"tag {_short(node.tag)} is not used here")
+        raise self._error(node, f"tag {_short(node.tag)} is not supported")
 
     def _mapping(self, node: yaml.MappingNode, where: Where) -> dict[Any, Any]:
         values: dict[Any, Any] = {}

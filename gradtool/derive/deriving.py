@@ -50,7 +50,7 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
     wanted = wanted or Wanted()
     cls = planned.checkable.obj
     if not planned.checkable.is_function:
-        raise NotDerivable("is no Function: it has no backward to write")
+        raise NotDerivable("is not a Function: it has no backward to write")
     if planned.problem is not None or not planned.cases:
         finding = (
             planned.problem.findings[0].message
@@ -70,7 +70,7 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
                 shown = tuple((each.name, each.arguments) for each in planned.cases)
                 return Derived(text, shown, _recorded(cls, planned.cases[0]).unrolled())
             problems.append(found[0])
-    raise NotDerivable(f"what was derived does not pass the gate: {problems[0]}")
+    raise NotDerivable(f"the derived backward does not pass the check: {problems[0]}")
 
 
 def _texts_that_end(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _texts_that_end(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> 
     try:
         yield from _texts(cls, cases, wanted)
     except RecursionError:
-        raise NotDerivable("forward takes too many steps, one upon the other, to write") from None
+        raise NotDerivable("forward nests too many steps to write them out") from None
 
 
 def _texts(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> Iterator[str]:
@@ -154,7 +154,7 @@ def compiled(cls: Any, text: str) -> Any:
     try:
         exec(compile(text, path, "exec"), names)
     except Exception as error:  # Of any type: the body of a class is code.
-        raise NotDerivable(f"what was derived does not run: {error}") from None
+        raise NotDerivable(f"the derived backward does not run: {error}") from None
     made = names[cls.__name__]
     for name in ("forward", "backward", "setup_context", "jvp"):
         function = made.__dict__.get(name)

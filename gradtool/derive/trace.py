@@ -231,7 +231,7 @@ class Tracer:
                     and found is not given[0]
                     and not isinstance(function, type)
                 ):
-                    raise self._cut(site, f"calls {shown(function)}, which is not known")
+                    raise self._cut(site, f"calls {shown(function)}, which gradtool does not know")
                 if type(function).__module__.startswith("numpy") or (
                     getattr(function, "__module__", None) or ""
                 ).startswith("numpy"):

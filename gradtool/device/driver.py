@@ -59,7 +59,7 @@ def mismatch() -> str | None:
         major = cuda_major(package)
         if major and major > offered[0]:
             return (
-                f"{package} is for CUDA {major}, the driver offers {offered[0]}.{offered[1]}: "
+                f"{package} is for CUDA {major}, the driver supports {offered[0]}.{offered[1]}: "
                 f"pip install 'gradtool[{wanted_extra(offered)}]' in its place, or a newer driver"
             )
     return None

@@ -43,7 +43,7 @@ def cupy() -> Iterator[ProbeResult]:
         return
     major = cuda_major(installed[0])
     if offered and major and major > offered[0]:
-        found = f"{text} is for CUDA {major}, the driver offers {offered[0]}.{offered[1]}"
+        found = f"{text} is for CUDA {major}, the driver supports {offered[0]}.{offered[1]}"
         yield ProbeResult(
             name="CuPy", state="broken", found=found, advice=f"{command}, or a new driver"
         )

@@ -17,7 +17,7 @@ def isolation() -> Iterator[ProbeResult]:
     """Probe whether checked code can run in separate processes."""
     if hasattr(os, "fork"):
         yield ProbeResult(
-            name="isolation", state="works", found="checked code has its own processes"
+            name="isolation", state="works", found="checked code runs in separate processes"
         )
         return
     found = "no fork: a crash in checked code ends the run"
@@ -40,9 +40,7 @@ def page_locking() -> Iterator[ProbeResult]:
         return
     limit = lock_limit()
     small = limit is not None and limit < 64 << 20
-    advice = (
-        "profile-transfer locks up to 64 MiB and more: raise it with ulimit -l" if small else ""
-    )
+    advice = "profile-transfer can lock 64 MiB and more: raise it with ulimit -l" if small else ""
     yield ProbeResult(
         name="page locking", state="works", found=f"limit: {limit_text()}", advice=advice
     )

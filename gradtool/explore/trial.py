@@ -124,8 +124,8 @@ def stale(checkable: Checkable, case: Point, variant: Variant) -> Outcome | None
     if output is None:
         return None
     flaw = Flaw(
-        message=f"output {output} of forward is what an earlier call with other arguments cached",
-        hint="make all that the cached value depends on part of its key",
+        message=f"output {output} of forward was cached by an earlier call with other arguments",
+        hint="include everything that the cached value depends on in its key",
     )
     return Outcome(RULES[codes.CALLS_INTERFERE], Verdict.FAIL, flaws=(flaw,))
 

@@ -169,7 +169,7 @@ def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) ->
             for at in movable:
                 if _is_of_both_signs(drawn.values[at]):
                     flipped = restored(point.values[at], -drawn.values[at])
-                    change = f"values of `{point.names[at]}` have the other sign"
+                    change = f"values of `{point.names[at]}` have the opposite sign"
                     yield Variant(drawn.having({at: flipped}), change)
 
 

@@ -142,9 +142,9 @@ def source_changed(node: str, shown: str, settings: Settings) -> CheckResult:
         codes.SOURCE_CHANGED,
         node,
         settings,
-        message="the file changed during the run, so what was checked is not what stands there",
+        message="the file changed during the run, so what was checked is not what it now contains",
         location=Location(path=shown),
-        hint="run the check again; nothing may rewrite the file meanwhile",
+        hint="run the check again; nothing may change the file during the run",
     )
     return could_not_run(finding)
 

@@ -17,13 +17,13 @@ from gradtool.results.report import (
 )
 from gradtool.verify.rules import RULES, codes
 
-_INFERRED = "its arguments were inferred: where they make no sense, give it a case in gradtool.yaml"
+_INFERRED = "its arguments were inferred: if they make no sense, give it a case in gradtool.yaml"
 
 
 _LACKING = re.compile(r"gradtool's (engine has no|runs on NumPy)|a stand-in takes its place")
 """In the message of a finding: no arguments would help, for something is not there."""
 
-_ELSEWHERE = "check it with --engine torch, or where what it needs is installed"
+_ELSEWHERE = "check it with --engine torch, or install what it needs"
 
 
 def hint_at_inferred_arguments(report: Report) -> Report:

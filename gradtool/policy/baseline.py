@@ -115,7 +115,7 @@ def read_baseline(name: str, *, may_be_new: bool = False) -> Baseline:
         if may_be_new:
             return Baseline(path)
         raise UsageError(
-            f"baseline {name} does not exist: --write-baseline makes it of what is found now"
+            f"baseline {name} does not exist: --write-baseline creates it from the current findings"
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -127,7 +127,7 @@ def _decoded(data: bytes, name: str) -> _File:
     try:
         file = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{name} is no baseline of gradtool: {error}") from None
+        raise UsageError(f"{name} is not a baseline of gradtool: {error}") from None
     if file.fingerprints != VERSION:
         raise UsageError(
             f"baseline {name} has fingerprints of {file.fingerprints!r}, and this gradtool makes "

@@ -95,10 +95,10 @@ def _spans(tree: ast.Module) -> Iterator[_Span]:
 def _comment(text: str, line: int, spans: list[_Span], place: str) -> Comment:
     match = _IGNORE.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"{place}: a comment for gradtool reads {_FORM}")
+        raise UsageError(f"{place}: write a comment for gradtool as {_FORM}")
     patterns = [code.strip() for code in match["codes"].split(",") if code.strip()]
     if not patterns:
-        raise UsageError(f"{place}: which rule is to be ignored? Write {_FORM}")
+        raise UsageError(f"{place}: name the rule to ignore, as in {_FORM}")
     for code in patterns:
         problem = codes.problem_with(code)
         if problem:

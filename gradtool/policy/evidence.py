@@ -25,7 +25,7 @@ from gradtool.results.report import (
 )
 from gradtool.verify.rules import codes
 
-_HINT = "give it a case with a floating tensor that has entries and requires a gradient"
+_HINT = "give it a case with a floating-point tensor that has entries and requires a gradient"
 
 
 def require_evidence(run: RunSettings) -> Policy:

@@ -22,7 +22,7 @@ from gradtool.verify.rules import codes
 
 _HINT = "if these arguments make no sense, give it a case in gradtool.yaml"
 
-_ALONE = "nobody chose these arguments, and no others confirm it"
+_ALONE = "the arguments were inferred, and no other case confirms the finding"
 
 
 def doubt_lone_failures(report: Report) -> Report:

@@ -74,7 +74,7 @@ def _finding(
         unit.settings,
         message=f"{_described(tolerance)} of {of} expired on {tolerance.expires}{why}",
         location=function.location,
-        hint="fix what needs it and remove it, or give it a later day",
+        hint="fix the cause and remove it, or set a later date",
     )
 
 

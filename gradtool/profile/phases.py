@@ -104,7 +104,7 @@ def double_backward(arguments: Arguments) -> Runnable:
         return _grad(gradients, ends, seconds)
 
     if all(each is None for each in run(())):
-        raise NoPhaseError("backward is once_differentiable, or leaves autograd")
+        raise NoPhaseError("backward is once_differentiable, or is not recorded by autograd")
     return Runnable("double backward", run)
 
 

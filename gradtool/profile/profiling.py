@@ -93,7 +93,7 @@ def _case(
     except Exception as error:
         if user_method(error, checkable.folder) is None:
             raise  # A fault of gradtool's own.
-        return replace(known, problem=f"run again, it raised {_line(error, checkable)}")
+        return replace(known, problem=f"a second run raised {_line(error, checkable)}")
 
 
 class _ForwardRaised(Exception):  # noqa: N818 - the state of a Function

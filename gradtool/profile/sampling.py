@@ -48,7 +48,7 @@ class SampledPhase:
             batch=self.batch,
             peak=peak_memory(self._runnable, self._device),
             operations=operations_of(self._runnable),
-            unavailable="" if self.samples else "the budget was used up before a sample",
+            unavailable="" if self.samples else "the budget ran out before the first sample",
         )
 
     def _warm(self) -> int:

@@ -22,11 +22,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gradtool",
         action="store_true",
-        help="make a test of each case of the Functions in modules that are no tests",
+        help="collect a test for each case of each Function in modules that are not tests",
     )
-    parser.addini("gradtool_config", "configuration in place of the nearest gradtool.yaml")
-    parser.addini("gradtool_engine", "bundled, or torch for the PyTorch that is installed")
-    parser.addini("gradtool_strict", "let warnings fail too", type="bool", default=None)
+    parser.addini(
+        "gradtool_config", "configuration file to use instead of the nearest gradtool.yaml"
+    )
+    parser.addini("gradtool_engine", "engine to use: bundled, or torch for the installed PyTorch")
+    parser.addini("gradtool_strict", "treat warnings as failures", type="bool", default=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -103,7 +103,7 @@ def _require_addition(
 
 def _refusal(name: str, key: str) -> UsageError:
     return UsageError(
-        f"{name}: cases cannot be added to functions.{key}: write it on lines of its own,"
+        f"{name}: cases cannot be added to functions.{key}: write that entry on separate lines,"
         " without brackets"
     )
 

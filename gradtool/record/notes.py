@@ -49,9 +49,9 @@ def _add(recorded: Recorded, note: dict[str, Any]) -> None:
     values = (*case.args, *case.kwargs.values())
     obstacle = next((text for value in values for text in _obstacles(value)), None)
     if "<locals>" in recorded.function:
-        recorded.problem = "it is made inside a function, where no name reaches it"
+        recorded.problem = "it is defined inside a function, so it has no name to import"
     elif obstacle is not None:
-        recorded.problem = f"an argument is {obstacle}, which a file cannot hold"
+        recorded.problem = f"an argument is {obstacle}, which cannot be written to a file"
     elif not any(signature(case) == signature(other) for other in recorded.cases):
         recorded.cases.append(case)
 

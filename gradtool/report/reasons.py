@@ -27,7 +27,7 @@ def skip_reason(skip: Skip) -> str:
         case SkipKind.IGNORED_BY_COMMENT:
             return f"ignored by a comment on line {skip.line}: {detail}"
         case SkipKind.LEFT_OUT:
-            return "left out by option"
+            return "left out by an option"
         case SkipKind.OUT_OF_TIME:
             return "an earlier case used up the time of the Function"
         case SkipKind.NOT_ASKED:

@@ -42,7 +42,7 @@ def read_part(name: str) -> Part:
         if schema == SCHEMA_VERSION:
             return Part(name, msgspec.json.decode(data, type=Report))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{name} is no JSON report of gradtool: {error}") from None
+        raise UsageError(f"{name} is not a JSON report of gradtool: {error}") from None
     raise UsageError(f"{name} has schema {schema}: this gradtool reads schema {SCHEMA_VERSION}")
 
 
@@ -93,7 +93,7 @@ def _require_same_run(parts: Sequence[Part]) -> None:
             ("left-out rules", first.report.left_out, part.report.left_out),
         ):
             if ours != theirs:
-                message = f"{first.name} and {part.name} are not of one run: {what}"
+                message = f"{first.name} and {part.name} come from different runs: {what}"
                 raise UsageError(f"{message} {_spelled(ours)} and {_spelled(theirs)}")
 
 
@@ -108,15 +108,15 @@ def _order_of(parts: Sequence[Part]) -> list[str]:
         return []
     if len(shards) < len(parts):
         whole = next(part.name for part in parts if part.report.shard is None)
-        raise UsageError(f"{whole} is of a whole run, the others are of shards")
+        raise UsageError(f"{whole} covers a whole run, the others cover shards")
     of = {(shard.count, shard.nodes) for _, shard in shards if shard}
     if len(of) > 1:
-        raise UsageError("the reports are of shards of different runs")
+        raise UsageError("the reports come from shards of different runs")
     ((count, nodes),) = of
     numbers = Counter(shard.number for _, shard in shards if shard)
     twice = sorted(number for number, times in numbers.items() if times > 1)
     if twice:
-        raise UsageError(f"shard {twice[0]}/{count} is there twice")
+        raise UsageError(f"shard {twice[0]}/{count} appears twice")
     missing = sorted(set(range(1, count + 1)) - numbers.keys())
     if missing:
         listed = ", ".join(f"{number}/{count}" for number in missing)

@@ -246,7 +246,7 @@ class Notices:
         for path in paths:
             folder = Path(path)
             if folder.is_dir() and not any(f.is_relative_to(real_path(folder)) for f in files):
-                self._empty.append(f"{path} holds no Python files to check")
+                self._empty.append(f"{path} contains no Python files to check")
         self._empty += [f"--exclude {each!r} matched nothing" for each in configs.unmatched]
 
     def passed_over(self, target: Target) -> None:
@@ -302,5 +302,5 @@ class Notices:
 
     def _of_walk(self) -> list[str]:
         if len(self._walked) > _MAX_LISTED:
-            return [f"{len(self._walked)} modules define no Function and were passed over"]
-        return [f"{shown} defines no Function and was passed over" for shown in self._walked]
+            return [f"{len(self._walked)} modules define no Function and were skipped"]
+        return [f"{shown} defines no Function and was skipped" for shown in self._walked]

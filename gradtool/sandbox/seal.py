@@ -101,7 +101,9 @@ class Seal:
         if not _all(_map(is_, _map(_contents, self._cells), self._held)):
             return "a function within a function of gradtool"
         if (_gettrace(), _getprofile()) != self._hooks:
-            return "sys.settrace or sys.setprofile, by which code reaches the checker's variables"
+            return (
+                "sys.settrace or sys.setprofile, which give code access to the checker's variables"
+            )
         return None
 
     def _replaced(self) -> str | None:

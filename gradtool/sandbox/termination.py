@@ -58,7 +58,7 @@ def out_of_memory(
 
 def ended(means: str, location: Location | None = None, detail: str | None = None) -> Termination:
     """The Function ended its process by `means`."""
-    hint = "raise an exception that says what is wrong in place of ending the process"
+    hint = "raise an exception that says what is wrong instead of ending the process"
     return Termination(codes.ENDED, f"ended the process: {means}", hint, location, detail)
 
 

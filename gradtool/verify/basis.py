@@ -66,7 +66,7 @@ def _reason(judgement: Judgement, comparison: Comparison, cuts: Sequence[Cut]) -
         return witness.silence
     if comparison.exact is None:
         return "evaluations contradict the recorded forward"
-    return "evaluations are too blunt to confirm the recorded forward"
+    return "evaluations are too imprecise to confirm the recorded forward"
 
 
 def _cut_words(cut: Cut) -> str:

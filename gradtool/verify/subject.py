@@ -123,7 +123,7 @@ class Subject:
         if not self.first.layout.outputs.size:
             return "every output is empty"
         if not any(self.first.layout.inputs[i].size for i in self.first.inputs):
-            return "every argument that asks for a gradient is empty"
+            return "every argument that requires a gradient is empty"
         return None
 
     @cached_property

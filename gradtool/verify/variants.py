@@ -140,7 +140,7 @@ def wrong_gradient(
             if not _is_erratic(subject, variant, place, off):
                 return flaw
             if not _loses_digits(subject, variant):
-                note = f"{flaw.message}: what nearly cancels in backward is lost in roundings"
+                note = f"{flaw.message}: backward subtracts nearly equal numbers and loses digits"
                 return replace(flaw, message=note, severity=Severity.NOTE)
     return None
 

@@ -27,7 +27,7 @@ def values(comparison: Comparison, worst: Worst) -> str:
             f"analytic {number(analytic)}, slopes {number(left)} and {number(right)} on both sides"
         )
     if not math.isfinite(numeric):
-        return f"analytic {number(analytic)}, numeric not known"
+        return f"analytic {number(analytic)}, numeric unknown"
     shown = apart(analytic, numeric)
     if not entry.error:
         return f"analytic {shown[0]}, exact {shown[1]}"

@@ -95,6 +95,6 @@ class Guard:
             with computing_with(engine), library().torch.enable_grad():
                 wrong = misjudgement(settings.seed, thoroughly=thoroughly)
         except Exception as error:  # Whatever made the checker fail may raise anything.
-            wrong = f"a Function of gradtool's own raised {type(error).__name__}"
+            wrong = f"one of gradtool's own Functions raised {type(error).__name__}"
         if wrong is not None:
             raise Distrusted(f"after the checked code had run, {wrong}")

@@ -226,7 +226,7 @@ class UnitJob:
     def _missing(self, checks: Sequence[CheckResult]) -> Iterator[CheckResult]:
         """A problem for cases that the worker left out, and gives no reason for."""
         if self._progress.remaining and not checks:
-            left_out = crashed("it ended its work before all cases were checked")
+            left_out = crashed("it exited before all cases were checked")
             location = self._progress.location
             yield termination_result(self._unit.node, left_out, self._unit.settings, location)
 

@@ -344,7 +344,7 @@ class WorkerHandle:
         if before < _MAX_OUTPUT:
             sys.stderr.write(data.decode("utf-8", "backslashreplace"))
             if self._printed >= _MAX_OUTPUT:
-                sys.stderr.write("\n[gradtool: it prints more, which is left out]\n")
+                sys.stderr.write("\n[gradtool: further output is left out]\n")
         return bool(data)
 
     def death(self, exited: Exited) -> Death:

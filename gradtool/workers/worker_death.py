@@ -44,10 +44,10 @@ class Death:
         if self.out_of_time:
             return timed_out(settings, place, detail)
         if self.garbled:
-            return ended("it wrote into a pipe that is not its own", place, detail)
+            return ended("it wrote to a pipe of gradtool", place, detail)
         # A wait status holds the exit code in its second byte.
         if self.status == NO_MEMORY << 8:
-            return out_of_memory("nothing was left to report it with", settings, place, detail)
+            return out_of_memory("no memory was left to report the error", settings, place, detail)
         if not os.WIFSIGNALED(self.status):
             return ended(_exit(os.waitstatus_to_exitcode(self.status)), place, detail)
         number = os.WTERMSIG(self.status)
@@ -60,7 +60,7 @@ class Death:
 
 def _exit(code: int) -> str:
     if code == LOST:
-        return "it closed a pipe that is not its own"
+        return "it closed a pipe of gradtool"
     return f"exit code {code}"
 
 

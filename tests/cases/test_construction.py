@@ -184,4 +184,7 @@ def test_an_argument_with_the_name_of_a_parameter_is_refused(write: Write) -> No
     config = f"version: 1\nfunctions:\n  Scale: {{cases: [{case}]}}\n"
     write({"scale.py": source, "gradtool.yaml": config})
     (finding,) = checked("scale.py::Scale").findings()
-    assert "'weight' names a parameter too: give this argument by position" in finding.message
+    assert (
+        "'weight' is also the name of a parameter: give this argument by position"
+        in finding.message
+    )

@@ -130,7 +130,7 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     assert none.value.message.startswith("no arguments found that forward accepts (")
     assert none.value.message.endswith("tried); the likeliest gave KeyError: 'no table'")
     assert none.value.hint == (
-        "give it a case in gradtool.yaml: change this one, which forward refuses: "
+        "give it a case in gradtool.yaml: start from this one, which forward refuses: "
         "functions: {Picky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}}"
     )
 
@@ -150,7 +150,7 @@ def test_for_an_argument_that_only_code_can_make_the_hint_is_code() -> None:
     with pytest.raises(NoCase) as none:
         resolve_cases(checkable_class(Configured), Settings())
     assert none.value.hint is not None
-    assert none.value.hint.startswith("make `settings`, an object with table_of_factors, and ")
+    assert none.value.hint.startswith("create `settings`, an object with table_of_factors, and ")
     assert "`transform`, a function, in a static method of Configured: " in none.value.hint
     assert "yield torch.randn(3, 4, dtype=torch.float64, requires_grad=True), " in none.value.hint
 

@@ -198,7 +198,7 @@ def test_samples_draw_the_same_numbers_every_time() -> None:
     ("yielded", "message"),
     [
         ([], "sample_inputs yields no case"),
-        ([3], "sample_inputs yields int in place of arguments"),
+        ([3], "sample_inputs yields int instead of arguments"),
         (5, "sample_inputs raised TypeError: 'int' object is not iterable"),
         (
             [Case(name="a"), Case(name="a")],

@@ -112,7 +112,7 @@ def test_last_failed_asks_only_what_failed(run: Run) -> None:
     assert check(run, ".", "--lf")[0] == 0
     code, out, _ = check(run, ".", "--lf")
     assert code == 0
-    assert "--lf: no failure is known, so everything is checked" in out
+    assert "--lf: no failure is recorded, so everything is checked" in out
     assert "3 Functions, 3 cases" in out
 
 
@@ -244,7 +244,7 @@ def test_outside_a_repository_changes_are_unknown(
     write(ops=GOOD)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     code, _, err = check(run, ".", "--changed-since", "HEAD")
-    assert (code, err) == (2, f"error: --changed-since: {tmp_path} is in no git repository\n")
+    assert (code, err) == (2, f"error: --changed-since: {tmp_path} is not in a git repository\n")
 
 
 def test_files_without_functions_pass_only_where_that_is_allowed(run: Run) -> None:

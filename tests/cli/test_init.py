@@ -110,7 +110,7 @@ def test_a_workflow_is_written_beside_an_existing_configuration(run: Run) -> Non
     Path("gradtool.yaml").write_text("version: 1\n")
     code, out, _ = run("init", "ops.py", "--workflow")
     assert code == 0
-    assert "gradtool.yaml exists and is left as it is; --force replaces it\n" in out
+    assert "gradtool.yaml exists and was not changed; --force replaces it\n" in out
     assert Path("gradtool.yaml").read_text() == "version: 1\n"
     written = yaml.safe_load(Path(".github/workflows/gradtool.yml").read_text())
     steps = written["jobs"]["gradients"]["steps"]

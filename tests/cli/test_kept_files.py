@@ -71,7 +71,7 @@ def test_what_is_kept_is_not_replaced(gate: FakeGate, run: Run, command: str, to
     code, out, err = run(*command.split())
     assert (code, out) == (2, "")
     assert err.startswith("error: --report: ")
-    assert err.endswith(", not to be replaced; name another file\n")
+    assert err.endswith(", which must not be replaced; name another file\n")
     assert told in err
     assert len(err.splitlines()) == 1
     assert everything() == before
@@ -82,7 +82,7 @@ def test_what_is_no_baseline_is_not_made_one(gate: FakeGate, run: Run, name: str
     before = everything()
     code, _, err = run("check", ".", "--baseline", name, "--write-baseline")
     assert code == 2
-    assert f"{name} is no baseline of gradtool" in err
+    assert f"{name} is not a baseline of gradtool" in err
     assert everything() == before
 
 

@@ -129,14 +129,14 @@ def test_what_cannot_be_united_is_one_line(run: Run, files: None) -> None:
     Path("half.json").write_bytes(Path("a.json").read_bytes()[:300])
     for arguments, message in {
         ("1.json", "2.json"): "missing shard: 3/3",
-        ("1.json", "1.json"): "shard 1/3 is there twice",
-        ("1.json", "a.json"): "a.json is of a whole run, the others are of shards",
+        ("1.json", "1.json"): "shard 1/3 appears twice",
+        ("1.json", "a.json"): "a.json covers a whole run, the others cover shards",
         ("a.json", "again.json"): "a.py::F0 is in a.json and in again.json",
-        ("a.json", "seeded.json"): "a.json and seeded.json are not of one run: seed 0 and 5",
+        ("a.json", "seeded.json"): "a.json and seeded.json come from different runs: seed 0 and 5",
         ("gone.json",): "gone.json cannot be read: No such file or directory",
-        ("text.json",): "text.json is no JSON report of gradtool",
-        ("list.json",): "list.json is no JSON report of gradtool",
-        ("half.json",): "half.json is no JSON report of gradtool",
+        ("text.json",): "text.json is not a JSON report of gradtool",
+        ("list.json",): "list.json is not a JSON report of gradtool",
+        ("half.json",): "half.json is not a JSON report of gradtool",
         ("old.json",): "old.json has schema 0: this gradtool reads schema 1",
     }.items():
         code, out, err = run("merge", *arguments, "--report", "json=out.json")

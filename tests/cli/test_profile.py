@@ -122,7 +122,7 @@ def test_what_has_no_second_derivative_says_so(tmp_path: Path) -> None:
     assert code == 0
     assert case["phases"][2] == {
         "name": "double backward",
-        "unavailable": "backward is once_differentiable, or leaves autograd",
+        "unavailable": "backward is once_differentiable, or is not recorded by autograd",
     }
 
 

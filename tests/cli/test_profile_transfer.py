@@ -52,7 +52,7 @@ def test_the_tables_and_every_report(run: Run, small: tuple[str, ...]) -> None:
     code, out, err = run(*small, *flags, "--plot", "p.svg")
     assert (code, err) == (0, "")
     assert "host to device\nscenario" in out
-    assert "Keep what is sent to the device again and again in pinned memory" in out
+    assert "Keep data that is sent to the device repeatedly in pinned memory" in out
     assert out.splitlines()[-1].startswith("24 cells measured in ")
     document = json.loads(Path("r.json").read_text())
     jsonschema.validate(document, json.loads(published_schema()))
@@ -179,7 +179,7 @@ def test_an_interrupt_prints_what_was_measured(
         (["--plot", "none/p.svg"], "--plot: cannot write none/p.svg: No such file"),
         (["--report", "xml=x"], "unknown format for --report: 'xml'"),
         (["--require", "pinned"], "--require 'pinned': write it like"),
-        (["--require", "pinned.h2d.gbps > link"], "there is no link where no device is"),
+        (["--require", "pinned.h2d.gbps > link"], "there is no link without a device"),
         (["--compare", "none.json"], "--compare: cannot read none.json: No such file"),
         (["--max-regression", "5%"], "--max-regression needs --compare"),
         (["--config", "none.yaml"], "none.yaml cannot be read: No such file"),

@@ -115,8 +115,8 @@ def test_a_run_of_a_part_keeps_what_is_known_of_the_rest(run: Run) -> None:
     code, _, err = check(run, "--replay", NODE[:-1] + "x")
     assert (code, err) == (
         2,
-        "error: --replay: no findings of a last run are known, so not "
-        "'ops.py::Cube[inferred]::GT10x': name its JSON report, or give its node id, "
+        "error: --replay: no earlier run is recorded, so there is no finding "
+        "'ops.py::Cube[inferred]::GT10x': name a JSON report, or give a node id, "
         "file.py::Function[case]::GT101\n",
     )
 
@@ -145,7 +145,7 @@ def test_options_that_are_given_hold(run: Run) -> None:
         (["--replay", "0123456789abcdef"], "the last run has no finding '0123456789abcdef'"),
         (["--replay", ""], "the last run has no finding ''"),
         (["out.json", "--replay", "ops.py::Cube[inferred]::GT102"], "out.json has no finding"),
-        (["ops.py", "--replay", NODE], "ops.py is no JSON report of gradtool"),
+        (["ops.py", "--replay", NODE], "ops.py is not a JSON report of gradtool"),
         (["no.json", "--replay", NODE], "no.json cannot be read: No such file or directory"),
         (["--replay", NODE, "--lf"], "omit --lf"),
         (["--replay", NODE, "-k", "Cube"], "omit -k"),

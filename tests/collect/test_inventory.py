@@ -124,7 +124,7 @@ def test_a_function_is_never_called_that_returns_no_function(tmp_path: Path) -> 
     path.write_text(textwrap.dedent(source), encoding="utf-8")
     (found,) = discover(Loader().load(path), "ops.py")
     assert found.unchecked is not None
-    assert found.unchecked.message == "is made inside main, which was not called"
+    assert found.unchecked.message == "is defined inside main, which was not called"
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,8 @@ BROKEN = {
     ),
     "gradient of integers": (
         CASE + "          - {shape: [2], dtype: int64, requires_grad: true}\n",
-        "6: functions.Linear.cases[0].args[0] 'requires_grad' needs a floating dtype, not int64",
+        "6: functions.Linear.cases[0].args[0] 'requires_grad' needs a floating-point dtype,"
+        " not int64",
     ),
     "fractional bound of integers": (
         CASE + "          - {shape: [2], dtype: int64, low: 0, high: 1.5}\n",
@@ -268,7 +269,7 @@ BROKEN = {
     ),
     "values that are text": (
         CASE + "          - {values: [a]}\n",
-        "6: functions.Linear.cases[0].args[0] 'values' must hold numbers only",
+        "6: functions.Linear.cases[0].args[0] 'values' must contain only numbers",
     ),
     "values that do not fit": (
         CASE + "          - {values: [1.5], dtype: int64}\n",
@@ -306,9 +307,9 @@ BROKEN = {
     ),
     "a Python object": (
         V + "check: !!python/object:os.system {}\n",
-        "2: tag !!python/object:os.system is not used here",
+        "2: tag !!python/object:os.system is not supported",
     ),
-    "a tag of one's own": (V + "check: {seed: !big 3}\n", "2: tag !big is not used here"),
+    "a tag of one's own": (V + "check: {seed: !big 3}\n", "2: tag !big is not supported"),
     "a merge": (
         V + "check: &c {seed: 1}\nfunctions:\n  F:\n    <<: *c\n",
         "5: unknown key '<<' in functions.F "

@@ -123,12 +123,12 @@ def test_origins_are_known() -> None:
         ("check.exclude=[a", "not valid YAML: while parsing a flow sequence, "),
         ("check.seed=1e400", "check.seed must be a whole number of 0 or more, got "),
         ("check={seed: 1, seed: 2}", "key 'seed' appears twice (first on line 1)"),
-        ("check.seed=!!python/none x", "tag !!python/none is not used here"),
+        ("check.seed=!!python/none x", "tag !!python/none is not supported"),
         ("check.seed=", "the value is missing; null stands for the default"),
-        ("=5", "no such file, and no KEY=VALUE such as check.timeout=120 or "),
-        (".check.seed=5", "no such file, and no KEY=VALUE such as "),
-        ("functions.ops.py::Cube.atol=5", "no such file, and no KEY=VALUE such as "),
-        ("conf/a b.yaml=", "no such file, and no KEY=VALUE such as "),
+        ("=5", "neither a file nor a setting such as check.timeout=120 or "),
+        (".check.seed=5", "neither a file nor a setting such as "),
+        ("functions.ops.py::Cube.atol=5", "neither a file nor a setting such as "),
+        ("conf/a b.yaml=", "neither a file nor a setting such as "),
     ],
 )
 def test_a_mistake_is_reported_with_the_option(text: str, message: str) -> None:

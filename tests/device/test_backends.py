@@ -88,7 +88,7 @@ def test_why_there_is_no_device(cupy: Any) -> None:
         (None, ["cupy-cuda12x 14.0"], "there is no NVIDIA driver here (no lib"),
         (
             (12, 4), ["cupy-cuda13x 14.0"],
-            "cupy-cuda13x 14.0 is for CUDA 13, the driver offers 12.4: pip install "
+            "cupy-cuda13x 14.0 is for CUDA 13, the driver supports 12.4: pip install "
             "'gradtool[cuda12]' in its place, or a newer driver",
         ),
         ((12, 4), ["cupy-cuda12x 14.0"], "cudaErrorInsufficientDriver: too old"),

@@ -172,7 +172,7 @@ def test_a_file_that_is_no_baseline_is_an_error(write: Write, content: bytes) ->
 
 def test_a_file_that_is_not_there_is_an_error_unless_it_is_to_be_written(write: Write) -> None:
     write({})
-    with pytest.raises(UsageError, match="does not exist: --write-baseline makes it"):
+    with pytest.raises(UsageError, match="does not exist: --write-baseline creates it"):
         read_baseline("known.json")
     assert read_baseline("known.json", may_be_new=True).entries == frozenset()
     with pytest.raises(UsageError, match="cannot be read"):

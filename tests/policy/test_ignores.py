@@ -83,7 +83,7 @@ def test_a_comment_elsewhere_is_needless_and_ignores_nothing(write: Write) -> No
     (needless,) = [finding for finding in report.findings() if finding.rule == "GT511"]
     assert needless.location.line == 16
     assert needless.message == (
-        "GT505 need not be ignored: nothing that the comment covers breaks it (a table)"
+        "GT505 need not be ignored: no line that the comment covers breaks it (a table)"
     )
     assert rules(run(ignore=("GT511",))) == ["GT505"]
 
@@ -128,8 +128,11 @@ def test_a_comment_in_another_file_holds_for_its_line(write: Write) -> None:
     [
         ("# gradtool: ignore[GT505]", "ops.py:6: say why the rule does not apply: '# gradtool: "),
         ("# gradtool: ignore[GT55] x", "ops.py:6: unknown rule 'GT55' (did you mean 'GT505'?) in"),
-        ("# gradtool: ignore x", "ops.py:6: a comment for gradtool reads '# gradtool: ignore[GT5"),
-        ("# gradtool: ignore[] x", "ops.py:6: which rule is to be ignored? Write '# gradtool: i"),
+        (
+            "# gradtool: ignore x",
+            "ops.py:6: write a comment for gradtool as '# gradtool: ignore[GT5",
+        ),
+        ("# gradtool: ignore[] x", "ops.py:6: name the rule to ignore, as in '# gradtool: i"),
     ],
 )
 def test_a_comment_that_is_wrong_stops_the_run(write: Write, comment: str, message: str) -> None:

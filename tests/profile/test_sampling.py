@@ -69,7 +69,7 @@ def test_what_is_changed_by_a_run_is_prepared_for_each() -> None:
 
 def test_a_phase_without_a_sample_says_why() -> None:
     found = Work(200_000).phase().phase()
-    assert (found.time, found.unavailable) == (None, "the budget was used up before a sample")
+    assert (found.time, found.unavailable) == (None, "the budget ran out before the first sample")
 
 
 def test_peak_memory_is_that_of_one_run() -> None:

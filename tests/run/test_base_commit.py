@@ -165,7 +165,7 @@ def test_a_reference_that_git_does_not_know_is_refused(
 ) -> None:
     code, out, err = check("src", f"--baseline-commit={ref}")
     assert (code, out) == (2, "")
-    assert err.startswith(f"error: --baseline-commit: {ref!r} is no commit of the repository ")
+    assert err.startswith(f"error: --baseline-commit: {ref!r} is not a commit of the repository ")
     assert err.count("\n") == 1
 
 
@@ -175,7 +175,7 @@ def test_outside_a_repository_there_is_no_commit(
     root = write({"ops.py": WRONG})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(root.parent))
     code, _, err = check("ops.py")
-    assert (code, err) == (2, f"error: --baseline-commit: {root} is in no git repository\n")
+    assert (code, err) == (2, f"error: --baseline-commit: {root} is not in a git repository\n")
 
 
 def test_a_configuration_that_is_broken_there_is_one_line(

@@ -160,12 +160,12 @@ def test_a_walk_does_not_run_what_cannot_define_a_function(write: Write) -> None
     write({"setup.py": "raise SystemExit('ran')", "pkg/ops.py": GOOD})
     report = run()
     assert [module.path for module in report.modules] == ["pkg/ops.py"]
-    assert report.notices == ("setup.py defines no Function and was passed over",)
+    assert report.notices == ("setup.py defines no Function and was skipped",)
 
 
 def test_many_modules_without_a_function_are_counted(write: Write) -> None:
     write({**{f"m{i}.py": "class A(int): pass" for i in range(5)}, "z.py": GOOD})
-    assert run().notices == ("5 modules define no Function and were passed over",)
+    assert run().notices == ("5 modules define no Function and were skipped",)
 
 
 def test_a_named_module_without_a_function_is_in_the_report(write: Write) -> None:
@@ -367,7 +367,8 @@ def test_a_search_for_arguments_that_does_not_end_is_stopped(write: Write) -> No
     assert finding.rule == "GT006"
     assert finding.node_id == "ops.py::Endless::GT006"
     assert finding.message == (
-        "the Function took longer than 0.1 s and was stopped while its arguments were sought"
+        "the Function took longer than 0.1 s and was stopped while gradtool"
+        " looked for its arguments"
     )
     assert finding.location.line == 7
 
@@ -480,7 +481,7 @@ def test_a_folder_without_python_files_and_a_pattern_without_a_match_are_noticed
 ) -> None:
     write({"ops.py": GOOD})
     (tmp_path / "empty").mkdir()
-    assert run("empty").notices == ("empty holds no Python files to check",)
+    assert run("empty").notices == ("empty contains no Python files to check",)
     report = run(exclude=("vendor*", "empty"))
     assert report.notices == ("--exclude 'vendor*' matched nothing",)
 

@@ -79,11 +79,11 @@ def texts(**options: object) -> list[str]:
 
 def test_what_is_faster_is_advised_with_its_size_and_its_rows() -> None:
     report = run()
-    (pinned,) = [each for each in report.advice if each.text.startswith("Keep what is sent")]
+    (pinned,) = [each for each in report.advice if each.text.startswith("Keep data that is sent")]
     assert pinned.rests_on == (f"pinned.h2d.blocking[{MIB}]", f"pageable.h2d.blocking[{MIB}]")
     assert pinned.from_size == 4096
     factor = (LATENCY + MIB / 10e9) / (LATENCY + MIB / 50e9)
-    stated = re.search(r"from 4 KiB on it goes ([\d.]+) times as fast", pinned.text)
+    stated = re.search(r"from 4 KiB on, copies are ([\d.]+) times as fast", pinned.text)
     assert stated
     assert float(stated[1]) == pytest.approx(factor, rel=0.05)
     ids = {cell.id for cell in report.cells}
@@ -97,14 +97,14 @@ def test_no_difference_is_an_answer() -> None:
     jitter = itertools.cycle((1.0, 1.02, 1.01, 1.03, 0.99, 1.0, 0.98))
     machine = FakeMachine(rates=same, jitter=jitter)
     found = texts(machine=machine, scenarios=("pinned", "registered"), probes=())
-    assert any("serves as well as allocating it pinned" in text for text in found)
+    assert any("works as well as allocating pinned" in text for text in found)
 
 
 def test_what_is_slower_is_advised_against() -> None:
     slow = {"pageable": 50e9, "pinned": 10e9, "registered": 10e9, "write-combined": 5e9}
     ways = ("pageable", "pinned", "write-combined", "pin-on-the-fly")
     found = texts(machine=FakeMachine(rates=slow), scenarios=ways, probes=())
-    assert any(text.startswith("Leave what is sent to the device in pageable") for text in found)
+    assert any(text.startswith("Leave data for the device in pageable") for text in found)
     assert any(text.startswith("Write-combined memory does not pay") for text in found)
     assert any(text.startswith("Do not pin memory just for one copy") for text in found)
 
@@ -147,7 +147,7 @@ def test_a_link_that_is_not_used_well_is_said() -> None:
     found = texts(
         machine=FakeMachine(rates=slow), sizes=(4 * MIB,), scenarios=("pinned",), probes=()
     )
-    assert any("of the link's 63.0 GB/s: look whether" in text for text in found)
+    assert any("of the link's 63.0 GB/s: check whether" in text for text in found)
 
 
 def test_cells_too_noisy_to_use_support_no_advice() -> None:

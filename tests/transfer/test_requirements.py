@@ -86,7 +86,7 @@ def test_thresholds_that_could_never_be_decided(report: TransferReport) -> None:
     with pytest.raises(TransferError, match=r"this run measures no 'pined\.h2d'"):
         requirements.require_decidable([unknown], report.cells, simulated=False)
     link = requirements.parse("pinned.h2d.gbps >= link")
-    with pytest.raises(TransferError, match="there is no link where no device is"):
+    with pytest.raises(TransferError, match="there is no link without a device"):
         requirements.require_decidable([link], report.cells, simulated=True)
 
 
@@ -239,7 +239,7 @@ def test_an_earlier_report_is_read_or_refused(tmp_path: Path, report: TransferRe
         load_report(str(path))
     for text in ("{}", "[", '{"schema": 1, "kind": "transfer"}'):
         path.write_text(text)
-        with pytest.raises(TransferError, match="is no report of profile-transfer"):
+        with pytest.raises(TransferError, match="is not a report of profile-transfer"):
             load_report(str(path))
 
 

@@ -43,8 +43,8 @@ MEANT = {
     "a masked gradient": ("x.clone()", "g * (x > 0)"),
 }
 NOT_LINEAR = {
-    "a gradient changed on its way": ("x.clone()", "g.clamp(-0.5, 0.5)"),
-    "a gradient changed on its way ": ("x.clone()", "g + 0.1 * x"),
+    "a gradient changed on purpose": ("x.clone()", "g.clamp(-0.5, 0.5)"),
+    "a gradient changed on purpose ": ("x.clone()", "g + 0.1 * x"),
     "a gradient gated by its sign": ("x.clamp(min=0)", "g * ((x > 0) & (g > 0))"),
     "a gradient gated by its sign ": ("x.clamp(min=-0.7)", "g * ((x >= -0.7) | (g < 0))"),
 }
@@ -259,8 +259,11 @@ def test_a_surrogate_is_compared_with_the_function_it_stands_for(tmp_path):
 @pytest.mark.parametrize(
     ("declaration", "said"),
     [
-        ("{surrogate: [y], reason: a}", "'y', which is no argument of forward"),
-        ("{surrogate: [x], surrogate_of: softer, reason: a}", "'softer', which the module lacks"),
+        ("{surrogate: [y], reason: a}", "'y', which is not an argument of forward"),
+        (
+            "{surrogate: [x], surrogate_of: softer, reason: a}",
+            "'softer', which the module does not define",
+        ),
     ],
 )
 def test_a_declaration_that_fits_nothing_is_refused(tmp_path, declaration, said):

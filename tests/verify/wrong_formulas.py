@@ -306,7 +306,7 @@ class AttentionValueNotTransposed(Function):
 
 
 class CumsumWeightedReversed(Function):
-    says = "(line LINE) by its derivative, where the transpose of that belongs"
+    says = "(line LINE) where its transpose belongs"
 
     @staticmethod
     def forward(ctx, x, w):

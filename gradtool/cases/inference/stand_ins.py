@@ -25,7 +25,7 @@ class SmoothFunction:
         tensors = [each for each in args if isinstance(each, library().Tensor)]
         tensors = [each for each in tensors if each.is_floating_point()]
         if not tensors:
-            raise TypeError("no floating tensor was given")
+            raise TypeError("no floating-point tensor was given")
         last = tensors[-1]
         result = last.tanh()
         for other in tensors[:-1]:

@@ -100,7 +100,7 @@ def rerun_forward(
 def _judge(result: Any, file: Path) -> Trial:
     floating = _floating(result)
     if not floating:
-        return Trial(refusal="forward returned no floating tensor", reached=(_IN_RESULT,))
+        return Trial(refusal="forward returned no floating-point tensor", reached=(_IN_RESULT,))
     try:
         arrays = [library().array(value.detach()) for value in floating]
     except Exception as error:

@@ -97,7 +97,7 @@ def _written(path: Path, text: str | None, found: Scaffold) -> str:
     from gradtool.errors import UsageError
 
     if text is None:
-        return f"{_shown(path)} exists and is left as it is; --force replaces it"
+        return f"{_shown(path)} exists and was not changed; --force replaces it"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, text)

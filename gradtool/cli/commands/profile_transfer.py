@@ -199,7 +199,7 @@ def _only_batches(options: TransferOptions, like: str, flags: dict[str, Any]) ->
 
     for name in ("sizes", "directions"):
         if flags[name] is not None:
-            raise TransferError(f"--like measures whole batches: leave out --{name.rstrip('s')}")
+            raise TransferError(f"--like measures whole batches: omit --{name.rstrip('s')}")
     rows = rows_like(like)
     scenarios = flags.pop("scenarios")
     if scenarios is not None:

@@ -28,17 +28,19 @@ def record(
         str | None,
         typer.Option(
             metavar="ENGINE",
-            help="Result of `import torch` in the command: torch or bundled. By default the former,"
-            " if it is installed.",
+            help="Engine behind `import torch` in the command: torch (the default if installed) or"
+            " bundled.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Most cases of one Function.")] = 5,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Maximum number of cases for each Function.")
+    ] = 5,
     config: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="File to write; by default gradtool.yaml."),
     ] = None,
     no_check: Annotated[
-        bool, typer.Option("--no-check", help="Write the cases and do not check them.")
+        bool, typer.Option("--no-check", help="Write the cases without checking them.")
     ] = False,
 ) -> Callable[[], int]:
     """Run a command and write its Functions' arguments as cases."""

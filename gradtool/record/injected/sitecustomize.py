@@ -39,5 +39,5 @@ if os.environ.get("GRADTOOL_RECORD"):
     try:
         _start()
     except Exception as error:  # The recorded program has to run, recorded or not.
-        print(f"gradtool record: nothing is recorded here: {error!r}", file=sys.stderr)
+        print(f"gradtool record: this process is not recorded: {error!r}", file=sys.stderr)
 _run_hidden()

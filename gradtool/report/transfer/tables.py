@@ -45,17 +45,17 @@ _CELL_COLUMNS = (
 )
 
 LEGEND = (
-    "call: the host is busy issuing; done: complete on the host's clock; device: between two "
-    "events; medians of n samples; ratio: how many times as fast as pageable, blocking. ~ noisy, "
-    "! too noisy to use, c may stay in the host's caches."
+    "call: the host issues the copy; done: the copy is complete, by the host's clock; device: "
+    "between two events; medians of n samples; ratio: how many times as fast as pageable, "
+    "blocking. ~ noisy, ! too noisy to use, c may stay in the host's caches."
 )
 
 BASELINE = "pageable", "blocking"
 """Scenario and mode of what a program does without further thought."""
 
 ON_HOST = (
-    "pinned, registered: mlock'ed memory; there is no device that could copy it by itself. engine, "
-    "torch: a copy to new memory."
+    "pinned, registered: mlock'ed memory; the processor copies it, since there is no device. "
+    "engine, torch: a copy to new memory."
 )
 """What the scenarios are where there is no CUDA."""
 

@@ -41,7 +41,7 @@ def on_cluster(scheduler: str | None) -> Iterator[OnDask]:
         client = distributed.Client(scheduler, timeout=_PATIENCE)
     except (OSError, ValueError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise UsageError(f"--scheduler {scheduler}: no cluster there: {reason}") from None
+        raise UsageError(f"--scheduler {scheduler}: no cluster at this address: {reason}") from None
     with client:
         _require_a_worker(scheduler, client)
         yield OnDask(distributed, client)
@@ -130,7 +130,7 @@ class OnDask:
 def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> UnitResult:
     """The result of a unit, reported to the watcher."""
     if data is None:
-        lost = crashed("it brought down every worker of the cluster that had it")
+        lost = crashed("every worker of the cluster that ran it died")
         progress = UnitProgress(unit, watcher)
         return progress.close(termination_result(unit.node, lost, unit.settings, progress.location))
     done = msgspec.msgpack.decode(data, type=UnitResult)
@@ -141,7 +141,7 @@ def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> UnitResult:
 
 
 def _lost_discovery(discovery: Discovery) -> DiscoveryResult:
-    lost = crashed("it brought down every worker of the cluster that had it")
+    lost = crashed("every worker of the cluster that ran it died")
     return DiscoveryResult(problem=import_terminated(discovery.shown, lost, discovery.settings))
 
 

@@ -50,7 +50,7 @@ class InWorkers:
         self._pool.run(jobs)
         for device, job in zip(others, jobs, strict=True):
             if job.problem:
-                raise UsageError(f"--device {device} cannot be used: asking for it {job.problem}")
+                raise UsageError(f"--device {device} cannot be used: opening it {job.problem}")
 
     def discover(self, discoveries: Sequence[Discovery]) -> list[DiscoveryResult]:
         """The answers to discoveries."""

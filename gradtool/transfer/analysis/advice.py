@@ -23,10 +23,10 @@ _FAR = 0.95
 _GOOD_OVERLAP = 0.5
 
 _OVERLAPS = (
-    "Copy {memory} memory on a stream of its own during computations: {share} of the shorter one "
+    "Copy {memory} memory on a separate stream during computations: {share} of the shorter one "
     "is hidden."
 )
-_DOES_NOT_OVERLAP = "A stream of its own hides little of a copy of {memory} memory: {share}."
+_DOES_NOT_OVERLAP = "A separate stream hides little of a copy of {memory} memory: {share}."
 
 
 def advise(report: TransferReport) -> tuple[Advice, ...]:
@@ -53,7 +53,9 @@ def _of_claim(claim: Claim, report: TransferReport) -> Iterator[Advice]:
 def _sentence(claim: Claim, found: Comparison) -> Advice:
     if found.verdict == "no difference":
         size = size_text(found.cells[-1].total)
-        text = f"{claim.same} (At {size}; {found.ratios[-1].resolution:.0%} would have been seen.)"
+        text = (
+            f"{claim.same} (At {size}; {found.ratios[-1].resolution:.0%} would have been detected.)"
+        )
         return Advice(text=text, rests_on=found.rests_on)
     words = claim.faster if found.verdict == "faster" else claim.slower
     text = words.format(x=f"{found.factor:.2g}", size=size_text(found.since))
@@ -76,8 +78,8 @@ def _reuses(report: TransferReport) -> Iterator[Advice]:
 def _hazards(report: TransferReport) -> Iterator[Advice]:
     sentences = {
         "d2h-read-too-early": "Wait for the stream, or for an event, before reading what "
-        "non_blocking=True brings to the host: without it the old bytes were read in {caught} of "
-        "{trials} trials",
+        "non_blocking=True copies to the host: without waiting, the old bytes were read in "
+        "{caught} of {trials} trials",
         "h2d-overwrite-too-early": "Do not write to a pinned buffer before the copy from it is "
         "done: the later bytes were sent in {caught} of {trials} trials",
         "h2d-recycled-too-early": "Keep a pinned buffer until the copy from it is done: its memory "
@@ -150,7 +152,7 @@ def _link(report: TransferReport) -> Iterator[Advice]:
         if share is not None and share < _LOW_SHARE and report.link.gbps is not None:
             yield Advice(
                 text=f"Pinned copies {direction} reach {share:.0%} of the link's "
-                f"{rate_text(report.link.gbps)} GB/s: look whether the process runs on the "
+                f"{rate_text(report.link.gbps)} GB/s: check whether the process runs on the "
                 "device's NUMA node, and whether others use the link.",
                 rests_on=(cells[-1].id,),
             )

@@ -19,7 +19,7 @@ _WORTH = 0.05
 """Share of the time that a way must save to be worth a change."""
 
 _UNTOLD = (
-    "The best way to send these batches cannot be told: plain copies were not measured well "
+    "The best way to send these batches is unknown: plain copies were not measured well "
     "enough. Give --budget more seconds, or quiet the machine."
 )
 

@@ -59,7 +59,7 @@ def load_report(path: str) -> TransferReport:
         return msgspec.json.decode(data, type=TransferReport)
     except msgspec.DecodeError as error:
         raise TransferError(
-            f"--compare: {path} is no report of profile-transfer: {error}"
+            f"--compare: {path} is not a report of profile-transfer: {error}"
         ) from None
 
 

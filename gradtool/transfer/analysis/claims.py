@@ -29,44 +29,44 @@ class Claim:
 CLAIMS = (
     Claim(
         "pinned.h2d.blocking", "pageable.h2d.blocking",
-        "Keep what is sent to the device again and again in pinned memory: from {size} on it "
-        "goes {x} times as fast.",
-        "Leave what is sent to the device in pageable memory: pinned takes {x} times as long.",
-        "Pinned memory makes no difference here for what is sent to the device.",
+        "Keep data that is sent to the device repeatedly in pinned memory: from {size} on, "
+        "copies are {x} times as fast.",
+        "Leave data for the device in pageable memory: pinned memory takes {x} times as long.",
+        "Pinned memory makes no difference here for copies to the device.",
     ),
     Claim(
         "pinned.d2h.blocking", "pageable.d2h.blocking",
-        "Fetch results into pinned memory that you keep: from {size} on it goes {x} times as "
+        "Fetch results into pinned memory that you reuse: from {size} on, copies are {x} times as "
         "fast.",
-        "Fetch results into pageable memory: pinned takes {x} times as long.",
-        "Pinned memory makes no difference here for what is fetched from the device.",
+        "Fetch results into pageable memory: pinned memory takes {x} times as long.",
+        "Pinned memory makes no difference here for copies from the device.",
     ),
     Claim(
         "registered.h2d.blocking", "pinned.h2d.blocking",
-        "Registering memory that you have serves better than allocating pinned memory: {x} times "
+        "Registering existing memory is better than allocating pinned memory: {x} times "
         "as fast from {size} on.",
-        "Allocate pinned memory rather than registering what you have, which takes {x} times as "
+        "Allocate pinned memory rather than registering existing memory, which takes {x} times as "
         "long.",
-        "Registering memory that you have serves as well as allocating it pinned.",
+        "Registering existing memory works as well as allocating pinned memory.",
     ),
     Claim(
         "write-combined.h2d.blocking", "pinned.h2d.blocking",
-        "Write-combined memory pays for what only the device reads: {x} times as fast from "
-        "{size} on. Reading it on the host is very slow.",
-        "Write-combined memory does not pay: it takes {x} times as long as pinned.",
+        "Write-combined memory pays off for data that only the device reads: {x} times as fast "
+        "from {size} on. Reading it on the host is very slow.",
+        "Write-combined memory does not pay off: it takes {x} times as long as pinned.",
         "Write-combined memory makes no difference here; pinned is the safer choice.",
     ),
     Claim(
         "pin-on-the-fly.h2d.blocking", "pageable.h2d.blocking",
-        "Pinning just for one copy pays: {x} times as fast from {size} on.",
+        "Pinning just for one copy pays off: {x} times as fast from {size} on.",
         "Do not pin memory just for one copy: from {size} on that takes {x} times as long as "
         "sending it as it is.",
         "Pinning just for one copy makes no difference here.",
     ),
     Claim(
         "staged.h2d.blocking", "pageable.h2d.blocking",
-        "Sending pageable memory through two pinned buffers of your own pays: {x} times as fast "
-        "from {size} on.",
+        "Sending pageable memory through two pinned buffers of your own pays off: {x} times as "
+        "fast from {size} on.",
         "Leave the staging of pageable memory to the driver: doing it yourself takes {x} times "
         "as long.",
         "Staging pageable memory yourself makes no difference here.",
@@ -80,9 +80,9 @@ CLAIMS = (
     ),
     Claim(
         "pageable.d2h.blocking", "pageable-cold.d2h.blocking",
-        "Copy results into memory that is there: it is {x} times as fast as into new memory, "
+        "Copy results into existing memory: it is {x} times as fast as into new memory, "
         "whose pages must be made first, from {size} on.",
-        "New memory for each result is no worse: memory that is there takes {x} times as long.",
+        "New memory for each result is no worse: existing memory takes {x} times as long.",
         "New memory for each result makes no difference here.",
         about_host=True,
     ),
@@ -118,7 +118,7 @@ CLAIMS = (
     Claim(
         "engine.h2d.blocking", "pageable.h2d.blocking",
         "Tensor.to is {x} times as fast as the raw call.",
-        "Tensor.to takes {x} times as long as the raw call into memory that is there, with what "
+        "Tensor.to takes {x} times as long as the raw call into existing memory, including what "
         "it allocates.",
         "Tensor.to costs no more than the raw call at the largest size.",
     ),

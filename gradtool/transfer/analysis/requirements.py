@@ -116,7 +116,7 @@ def require_decidable(
         for side in (threshold.left, threshold.right):
             if side.name == "link" and simulated:
                 raise TransferError(
-                    f"--require {threshold.text!r}: there is no link where no device is"
+                    f"--require {threshold.text!r}: there is no link without a device"
                 )
             if side.metric and not any(side.matches(cell) for cell in cells):
                 raise TransferError(

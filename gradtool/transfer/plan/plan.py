@@ -32,7 +32,7 @@ def plan(options: TransferOptions, machine: Machine) -> list[Cell]:
     cells += [_row(row, machine) for row in options.rows]
     if not cells and not options.probes:
         raise TransferError(
-            "nothing to measure: no scenario goes in that direction; --list shows what there is"
+            "nothing to measure: no scenario goes in that direction; --list shows the scenarios"
         )
     return cells
 

@@ -34,7 +34,7 @@ DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 
 ENGINE_CALL = "Tensor.to(non_blocking=True)"
 
-NO_STREAMS = "n/a: without a device its copies know no stream that could be held"
+NO_STREAMS = "n/a: without a device there is no stream to hold"
 
 
 @dataclass(frozen=True)

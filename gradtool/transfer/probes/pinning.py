@@ -78,7 +78,7 @@ def _seconds(clock: Clock, call: Callable[[], Any]) -> float:
     return (clock() - start) * 1e-9
 
 
-SIMULATED = "n/a: locked pages are no faster to copy where there is no device"
+SIMULATED = "n/a: without a device, locked pages are no faster to copy"
 
 
 def with_reuses(costs: Sequence[PinningCost], cells: Sequence[Cell]) -> tuple[PinningCost, ...]:

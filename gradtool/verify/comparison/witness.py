@@ -49,7 +49,7 @@ class Witness:
         if seen.failure:
             return None, f"forward cannot be recorded: {seen.failure.message}"
         if not _same(seen.outputs, self.outputs):
-            return None, "forward computes something else when it is recorded"
+            return None, "forward gives different results when it is recorded"
         # What backward has lost the graph of, the recorded forward may have kept.
         graphed = tuple(
             requires_grad and block.stop > block.start

@@ -79,9 +79,9 @@ def _words(made: Alteration, who: str) -> str:
         case "by_input":
             return f"{who} has `{made.other}` where the derivative of {place} has its result"
         case "transposed":
-            return f"{who} passes {place} by its derivative, where the transpose of that belongs"
+            return f"{who} uses the derivative of {place} where its transpose belongs"
         case "twice":
-            return f"{who} counts one `{made.other}` in {place} twice, and another one not at all"
+            return f"{who} counts one `{made.other}` in {place} twice and leaves out another"
         case "at":
             return f"{who} takes the derivative of {place} at {made.other}"
         case "times" | "over":

@@ -65,10 +65,10 @@ def truncated_constant(lines: frozenset[SourceLine]) -> str | None:
     for number in backward:
         for other in forward:
             if _is_truncated(number, other) or _is_truncated(other, number):
-                return f"{number.text} stands where forward has {_worded(other)}"
+                return f"{number.text} is used where forward has {_worded(other)}"
         for name, value in _KNOWN.items():
             if number.value not in own and _is_truncated(number, Number(name, value)):
-                return f"{number.text} stands where {name} = {value:.10g} is meant"
+                return f"{number.text} is used where {name} = {value:.10g} is meant"
     return None
 
 

@@ -45,7 +45,7 @@ class Diagnosis:
             return self.text
         share = "every entry"
         if self.explained < self.compared:
-            share = f"the {self.explained} of {self.compared} entries where it can be told"
+            share = f"the {self.explained} of {self.compared} entries where it can be determined"
         return f"{self.text} (fits {share} to {self.misfit:.1g})"
 
 

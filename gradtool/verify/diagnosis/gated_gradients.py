@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Gradients = Sequence[Array | None]
 
-CHANGED = "a gradient changed on its way"
+CHANGED = "a gradient changed on purpose"
 INJECTED = "a loss injected into the gradient"
 GATED = "a gradient gated by its sign"
 RANDOM = "a random gradient"

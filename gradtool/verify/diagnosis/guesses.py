@@ -104,7 +104,7 @@ def _is_transposed(_: Derivatives, comparison: Comparison) -> Guesses:
         yield "is the transpose of the derivative", flipped
     numeric = comparison.numeric.value
     if numeric.shape[0] == numeric.shape[1]:
-        text = "is the derivative times grad_output, where the transpose of the derivative belongs"
+        text = "uses the derivative where its transpose belongs"
         yield text, np.asarray(numeric.T)
 
 
@@ -214,7 +214,7 @@ def _swaps_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
             swapped = comparison.numeric.value.copy()
             swapped[first.span] = comparison.numeric.value[second.span]
             swapped[second.span] = comparison.numeric.value[first.span]
-            yield f"takes the cotangents of outputs {i} and {j} for each other", swapped
+            yield f"takes the cotangents of outputs {i} and {j} in the wrong order", swapped
 
 
 def _is_only_diagonal(_: Derivatives, comparison: Comparison) -> Guesses:

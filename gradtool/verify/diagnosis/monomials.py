@@ -42,7 +42,7 @@ def is_off_by_a_product(derivatives: Derivatives, comparison: Comparison) -> Gue
     if found:
         words, scale = found
         text = f"is the derivative times {words}"
-        yield f"{text}: is an inner derivative or a division forgotten?", scale
+        yield f"{text}: did you forget an inner derivative or a division?", scale
 
 
 def is_without_a_term(derivatives: Derivatives, comparison: Comparison) -> Guesses:

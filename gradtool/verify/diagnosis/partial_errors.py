@@ -59,7 +59,7 @@ def _takes_one_slice(_: Derivatives, comparison: Comparison) -> Guesses:
             text = f"takes grad_output only {region.words}: sum over the broadcast dims"
             yield text, np.where(rows[:, None], numeric, 0.0)
         if silent[rows].all() and not wrong[~rows].any():
-            text = f"takes no part of grad_output {region.words}, and is right for the rest"
+            text = f"ignores grad_output {region.words}, and is right for the rest"
             yield text, np.where(rows[:, None], 0.0, numeric)
 
 
@@ -77,7 +77,7 @@ def _is_wrong_in_a_region(derivatives: Derivatives, comparison: Comparison) -> G
     part = np.asarray(np.broadcast_to(columns, comparison.analytic.shape))
     for words, expected in _made_of(comparison, part):
         made = f"; the rest {words}" if words else ""
-        yield f"is right {where}{made}: is {mistakes}?", expected
+        yield f"is right {where}{made}: did you {mistakes}?", expected
 
 
 def _described(
@@ -106,13 +106,13 @@ def _is_masked_wrongly(_: Derivatives, comparison: Comparison) -> Guesses:
     share = f"in {int(wrong.sum())} of {wrong.size} entries of the Jacobian"
     if not numeric[wrong].any():
         text = f"is not zero {share} where the derivative is, and right elsewhere"
-        yield f"{text}: is a mask forgotten?", None
+        yield f"{text}: did you forget a mask?", None
     elif not analytic[wrong].any():
         text = f"is zero {share} where the derivative is not, and right elsewhere"
-        yield f"{text}: is a part or a branch left out?", np.where(wrong, 0.0, numeric)
+        yield f"{text}: did you leave out a part or a branch?", np.where(wrong, 0.0, numeric)
     elif np.array_equal(analytic.any(axis=0), ~numeric.any(axis=0)):
         text = "is zero where the derivative is not, and not zero where it is"
-        yield f"{text}: is a mask inverted?", None
+        yield f"{text}: did you invert a mask?", None
 
 
 def _is_in_wrong_places(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -130,7 +130,7 @@ def _is_in_wrong_places(_: Derivatives, comparison: Comparison) -> Guesses:
         yield f"{text}: is it summed, expanded or indexed along the wrong dim?", None
     elif missing.any():
         text = f"leaves out {int(missing.sum())} of {wrong.size} entries of the Jacobian"
-        why = "is a sum, mean or norm over other entries taken for a constant?"
+        why = "did you treat a sum, mean or norm over other entries as a constant?"
         yield f"{text}, and is wrong in others: {why}", None
 
 
@@ -145,9 +145,9 @@ def _is_scaled_by_rows(_: Derivatives, comparison: Comparison) -> Guesses:
     if known.size:
         between = f"between {factor_words(known.min())} and {factor_words(known.max())}"
         text = (
-            f"is the derivative with each entry of grad_output times a factor of its own, {between}"
+            f"is the derivative with each entry of grad_output times a different factor, {between}"
         )
-        yield f"{text}: is a count or a norm forgotten?", factors[:, None] * numeric
+        yield f"{text}: did you forget a count or a norm?", factors[:, None] * numeric
 
 
 def _is_scaled_in_one_branch(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -174,7 +174,10 @@ def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
         if len(places) < wrong.shape[1]:
             listed = ", ".join(str(list(place)) for place in places[:LISTED_ENTRIES])
             more = ", ..." if len(places) > LISTED_ENTRIES else ""
-            yield f"is wrong only in the entries {listed}{more}: is a term left out there?", None
+            yield (
+                f"is wrong only in the entries {listed}{more}: did you leave out a term there?",
+                None,
+            )
 
 
 def _is_of_other_sizes(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -185,8 +188,8 @@ def _is_of_other_sizes(_: Derivatives, comparison: Comparison) -> Guesses:
     if known.size > 1:
         low, high = apart(float(known.min()), float(known.max()), digits=2)
         yield (
-            f"is between {low} and {high} times the derivative, as no one mistake explains:"
-            " is a term or a product rule left out?",
+            f"is between {low} and {high} times the derivative, which no single mistake explains:"
+            " did you leave out a term or the product rule?",
             None,
         )
 

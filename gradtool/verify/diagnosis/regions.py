@@ -13,8 +13,8 @@ from gradtool.verify.protocol.coordinates import BoolArray, is_continuous
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.diagnosis import REGION_LEAST_SHARE
 
-_BRANCH = "a mask or branch forgotten"
-_LEFT_OUT = "a part left out"
+_BRANCH = "forget a mask or branch"
+_LEFT_OUT = "leave out a part"
 
 
 @dataclass(frozen=True)

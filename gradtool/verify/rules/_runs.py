@@ -52,7 +52,7 @@ def gradient_difference(
         if one is not None and other is not None and one.shape != other.shape:
             return Flaw(
                 message=f"gradient of `{argument.name}` has the shape {one.shape} {when}, "
-                f"else {other.shape}",
+                f"instead of {other.shape}",
                 hint=hint,
             )
         pair = _filled(one, other)
@@ -147,7 +147,7 @@ def _values(name: str, found: Array, expected: Array, when: str, hint: str) -> F
     place = f" at [{', '.join(map(str, worst))}]" if worst else ""
     return Flaw(
         message=f"gradient of `{name}` differs {when}, in {wrong.sum()} of {wrong.size} entries"
-        f"{'; worst' if place else ''}{place}: {shown[0]}, else {shown[1]}",
+        f"{'; worst' if place else ''}{place}: {shown[0]} instead of {shown[1]}",
         hint=hint,
         evidence=Evidence(
             argument=name,

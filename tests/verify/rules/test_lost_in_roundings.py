@@ -166,7 +166,7 @@ def test_digits_that_single_precision_loses_in_backward_alone_are_noted() -> Non
     parts = {"forward": "return x.tanh()", "values": "[0.3, 0.7, 1.1, -0.9, 1.7, -0.2]"}
     found = [f for f in findings(SIMPLE, backward=quotient, **parts) if f.rule == "GT117"]
     assert [f.severity for f in found] == [Severity.NOTE]
-    assert "lost in roundings" in found[0].message
+    assert "loses digits" in found[0].message
 
 
 def test_what_turns_many_times_between_two_numbers_seen_is_not_taken_for_constant() -> None:

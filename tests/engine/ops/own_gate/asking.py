@@ -21,7 +21,7 @@ NOTHING_TO_ASK = frozenset(
         "no output is a floating or complex tensor",
         "no output requires a gradient",
         "every output is empty",
-        "every argument that asks for a gradient is empty",
+        "every argument that requires a gradient is empty",
         "no argument can be batched",
         "backward returns no gradient",
         "the gradient is not known to be right",
