@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Product, binary
@@ -13,6 +14,7 @@ from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
 from gradtool.engine._ops.elementwise.powers import logaddexp
+from gradtool.engine._ops.indexing.gathering import picking
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._activations import log_softmax
 from gradtool.engine.nn.functional._regression import check_reduction, legacy, reduced
@@ -55,10 +57,39 @@ def nll_loss(
     """
     reduction = legacy(reduction, size_average, reduce)
     check_reduction(reduction)
+    if weight is None and _all_count(target, ignore_index):
+        return -reduced(_entries(input, target, _check_targets(input, target, None)), reduction)
     picked, counted = _pick_targets(input, target, weight, ignore_index)
     if reduction == "none":
         return -picked
     return -picked.sum() / counted.sum() if reduction == "mean" else -picked.sum()
+
+
+_picked = picking("nll_loss", dtypes=REAL)
+
+
+def _all_count(target: Tensor, ignore_index: int) -> bool:
+    """Return True for targets none of which is left out."""
+    classes = target._array
+    is_plain = target._level is None and classes.dtype == np.int64 and classes.size
+    return bool(is_plain and (classes != ignore_index).all())
+
+
+def _entries(input: Tensor, target: Tensor, dim: int) -> Tensor:
+    """The entries of the right classes.
+
+    Raises:
+        IndexError: a target is not a class.
+    """
+    try:
+        return _picked(input, target, dim=dim)
+    except RuntimeError as error:
+        if "out of bounds" not in str(error):
+            raise
+        found = next(
+            each for each in target.reshape(-1).tolist() if not 0 <= each < input.shape[dim]
+        )
+        raise IndexError(f"Target {found} is out of bounds.") from None
 
 
 def _pick_targets(
@@ -69,13 +100,10 @@ def _pick_targets(
     ignored = target == ignore_index
     # The index to ignore, by default -100, need not be a position.
     safe = target.masked_fill(ignored, 0)
-    try:
+    if safe.dtype is not _dtypes.int64 or not safe.numel():
         entries = input.gather(dim, safe.unsqueeze(dim)).squeeze(dim)
-    except RuntimeError as error:
-        if "out of bounds" not in str(error):
-            raise
-        found = next(each for each in safe.reshape(-1).tolist() if not 0 <= each < input.shape[dim])
-        raise IndexError(f"Target {found} is out of bounds.") from None
+    else:
+        entries = _entries(input, safe, dim)
     counted = (~ignored).to(input.dtype)
     if weight is not None:
         counted = counted * weight.index_select(0, safe.reshape(-1)).reshape(safe.shape)
