@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
+
+import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, check_taken, takes
+from gradtool.engine._ops.core.kinds import Product, elementwise
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.stepwise import stepwise
 from gradtool.engine._ops.elementwise.elementwise import exp, log
+from gradtool.engine._ops.elementwise.gates import between
 from gradtool.engine._ops.elementwise.powers import xlogy
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
@@ -102,6 +108,39 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     return reduced(weighted, reduction)
 
 
+@stepwise
+def _smoothed_size(x: Any, *, beta: float) -> Any:
+    """The magnitude minus ``beta / 2``, and ``x**2 / (2 beta)`` below `beta`, without a branch."""
+    size = np.abs(x)
+    near = np.minimum(size, beta)
+    out = near * -0.5
+    out += size
+    near /= beta
+    return np.multiply(out, near, out=out)
+
+
+@stepwise
+def _clipped_share(x: Any, *, beta: float) -> Any:
+    out = np.clip(x, -beta, beta)
+    return np.divide(out, beta, out=out)
+
+
+_share = elementwise(
+    "smooth_l1_loss_backward",
+    _clipped_share,
+    Product(lambda g, x, beta: between(g / beta, x, low=-beta, high=beta)),
+    arguments=("x",),
+    dtypes=REAL,
+)
+_smoothed = elementwise(
+    "smooth_l1_loss",
+    _smoothed_size,
+    Product(lambda g, x, beta: g * _share(x, beta=beta)),
+    arguments=("x",),
+    dtypes=REAL,
+)
+
+
 @node_name("SmoothL1LossBackward0")
 @takes(REAL, "smooth_l1_cpu", fused=True)
 def smooth_l1_loss(
@@ -122,10 +161,7 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    difference = _difference(input, target)
-    size = difference.abs()
-    parabola = difference * difference * (0.5 / beta)
-    return reduced(where(size < beta, parabola, size - 0.5 * beta), reduction)
+    return reduced(_smoothed(_difference(input, target), beta=beta), reduction)
 
 
 @node_name("HuberLossBackward0")
