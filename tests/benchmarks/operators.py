@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -47,7 +48,28 @@ def tables() -> Iterable[Table]:
     torch.set_num_threads(1)
     found = [(each.name, *_ratios(each)) for each in OPERATORS]
     rows = [(name, *(times(x) if x else "" for x in ratios)) for name, *ratios in found]
-    yield Table("Operators", ABOUT, COLUMNS, list(rows), [_summary(found), WHY])
+    yield Table("Operators", ABOUT, COLUMNS, list(rows), [_medians(found), _summary(found), WHY])
+
+
+def _medians(found: Iterable[tuple[Any, ...]]) -> str:
+    """The median of each column over all operators, and the noise of the machine beside it."""
+    _, *columns, _ = zip(*found, strict=True)
+    named = zip(COLUMNS[1:-1], map(statistics.median, columns), strict=True)
+    medians = ", ".join(f"{name} {times(median)}" for name, median in named)
+    return (
+        f"Median of {len(columns[0])} operators: {medians}. Of PyTorch beside itself, in the same "
+        f"run, half of the ratios are further than {100 * _noise():.0f} % from 1."
+    )
+
+
+def _noise() -> float:
+    """The median distance from 1 of the ratio of PyTorch to itself, at both sizes."""
+    pairs = [
+        (operator, _runs(operator, torch, size)[1])
+        for operator in OPERATORS[::8]
+        for size in (SMALL, LARGE)
+    ]
+    return statistics.median(abs(_ratio(operator, run, run) - 1) for operator, run in pairs)
 
 
 def _summary(found: Iterable[tuple[Any, ...]]) -> str:
