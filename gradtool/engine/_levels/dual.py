@@ -8,7 +8,7 @@ from typing import Any, Self
 from gradtool.engine._levels import Level, Wrapped, become, lift_views, lower_copy, wrap_at
 from gradtool.engine._levels.jvp import jvp_of_primitive
 from gradtool.engine._levels.mutation import refuse_captured
-from gradtool.engine._levels.tangents import check_size, check_tangents
+from gradtool.engine._levels.tangents import check_layout, check_size, check_tangents
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
@@ -36,19 +36,19 @@ class DualLevel(Level):
     def __enter__(self) -> Self:
         super().__enter__()
         # As with recording in `func.grad`: what is set around a transform holds for levels below.
-        self.outer = modes.forward
-        modes.forward = True
+        self.outer, self.inference = modes.forward, modes.inference
+        modes.forward, modes.inference = True, modes.inference and not self.marks
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        modes.forward = self.outer
+        modes.forward, modes.inference = self.outer, self.inference
         super().__exit__(*exc_info)
 
     def make_dual(self, primal: Tensor, tangent: Tensor) -> DualTensor:
         """A tensor of this level, once it is sure that the tangent fits.
 
         Raises:
-            RuntimeError: the shapes differ.
+            RuntimeError: the shapes differ, or the primal is expanded and the tangent is not.
             ValueError: one of them is not floating or complex.
         """
         for name, value in (("primal", primal), ("tangent", tangent)):
@@ -57,6 +57,7 @@ class DualLevel(Level):
                     f"Expected {name} to be floating point or complex, but got: {value.dtype}"
                 )
         check_size(primal, tangent)
+        check_layout(primal, tangent)
         return self.wrap(primal, tangent)
 
     def wrap(self, primal: Tensor, tangent: Tensor | None = None) -> DualTensor:

@@ -11,6 +11,7 @@ from typing import Any
 from gradtool.engine import _pytree
 from gradtool.engine._levels.batch import VmapLevel
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._apply import dirty_not_returned
 
 Dims = tuple[int | None, ...]
 
@@ -42,7 +43,10 @@ class _ContextView:
         return saved
 
     def mark_dirty(self, *tensors: Any) -> None:
-        self._ctx.mark_dirty(*self._batch.lower(tensors)[0])
+        if any(self._batch.level.owns(each) for each in tensors):
+            # What comes out is always a tensor of its own.
+            raise dirty_not_returned()
+        self._ctx.mark_dirty(*tensors)
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         self._ctx.mark_non_differentiable(*self._batch.lower(tensors)[0])
@@ -158,6 +162,7 @@ class BatchedFunction:
                     return outer._lowered_like_outputs(batch, tangents_returned)
 
         Batched.__name__ = Batched.__qualname__ = f"Vmapped{outer.function.__name__}"
+        Batched._backward_cls.__name__ = f"{Batched.__name__}Backward"
         return Batched
 
     def _lowered(self, batch: _Batch, output: Any) -> Any:

@@ -55,6 +55,20 @@ def in_layout_of(primal: Tensor, tangent: Tensor) -> Tensor:
     return copied
 
 
+def check_layout(primal: Tensor, tangent: Tensor) -> None:
+    """Refuse a tangent of an expanded primal that cannot lie in memory as the primal does.
+
+    Raises:
+        RuntimeError: elements of the primal share memory, and those of the tangent do not.
+    """
+    from gradtool.engine._ops.core.overlap import check_distinct_elements, repeats
+
+    if isinstance(primal._array, Outline) or not repeats(primal):
+        return
+    if isinstance(tangent._array, Outline) or not _same_layout(primal, tangent):
+        check_distinct_elements(primal)
+
+
 def _same_layout(primal: Tensor, tangent: Tensor) -> bool:
     if bits(primal) != bits(tangent):
         return False

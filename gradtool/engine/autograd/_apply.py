@@ -30,6 +30,8 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
         return _finish_plain(ctx, args, output, record)
     single = not isinstance(output, tuple)
     raw = (output,) if single else output
+    if record and ctx.to_save:
+        _check_are_tensors(ctx.to_save)
     dirty = {id(tensor) for tensor in ctx.dirty_tensors}
     if dirty:
         _check_dirty(ctx, args, raw)
@@ -88,6 +90,7 @@ def _finish_plain(
         output._node = ctx
         output._requires_grad = True
         if ctx.to_save:
+            _check_are_tensors(ctx.to_save)
             _save(ctx, (output,), (output,))
         if modes.watch is not None:
             modes.watch(ctx)
@@ -118,11 +121,27 @@ def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, 
                 "dirty-not-returned",
                 f"mark_dirty only accepts input tensors, but argument {position} isn't one",
             )
+        tensor._bump()
+    for tensor in ctx.dirty_tensors:
         if not any(tensor is each for each in raw):
-            raise ContractError(
-                "dirty-not-returned",
-                "Some elements marked as dirty during the forward method were not returned as "
-                "output. The inputs that are modified inplace must all be outputs of the Function.",
+            raise dirty_not_returned()
+
+
+def dirty_not_returned() -> ContractError:
+    """Return the error for an input that was changed in place and is no output."""
+    return ContractError(
+        "dirty-not-returned",
+        "Some elements marked as dirty during the forward method were not returned as output. The "
+        "inputs that are modified inplace must all be outputs of the Function.",
+    )
+
+
+def _check_are_tensors(to_save: Sequence[Any]) -> None:
+    for position, tensor in enumerate(to_save):
+        if not (tensor is None or isinstance(tensor, Tensor)):
+            raise TypeError(
+                "save_for_backward can only save variables, but argument "
+                f"{position} is of type {type(tensor).__name__}"
             )
 
 
@@ -170,8 +189,6 @@ def _place(
 ) -> Tensor:
     """Return one output for the caller, connected to the graph."""
     is_input, changed = id(tensor) in inputs, id(tensor) in dirty
-    if changed:
-        tensor._bump()
     if not (record and tensor._array.dtype.kind in "fcV"):
         return _outside_of_graph(tensor, is_input=is_input, changed=changed)
     edge = ctx._output_edge(number)
@@ -237,16 +254,9 @@ def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) ->
         ctx._saved = ()
         return
     saved: list[Kept | None] = []
-    for position, tensor in enumerate(ctx.to_save):
-        if tensor is None:
-            saved.append(None)
-        elif not isinstance(tensor, Tensor):
-            raise TypeError(
-                "save_for_backward can only save variables, but argument "
-                f"{position} is of type {type(tensor).__name__}"
-            )
-        else:
-            saved.append(Kept(tensor, _number_of(tensor, raw, outputs)))
+    for tensor in ctx.to_save:
+        number = None if tensor is None else _number_of(tensor, raw, outputs)
+        saved.append(None if tensor is None else Kept(tensor, number))
     ctx._saved = tuple(saved)
 
 

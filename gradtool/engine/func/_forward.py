@@ -138,7 +138,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         for at, (tangent, primal) in enumerate(zip(moved, leaves)):
             _check_like(at, tangent, primal)
         # There is no tracer to keep the linear part: `func` runs again.
-        return _jvp(func, primals, tangents, None).tangent
+        apart = _pytree.tree_map_only(Tensor, Tensor.contiguous, primals)
+        return _jvp(func, apart, tangents, None).tangent
 
     return output, push
 

@@ -118,14 +118,18 @@ def _pulled(
         if level.owns(output) and output._requires_grad
     ]
     found: Sequence[Any] = [None] * len(inputs)
-    if roots:
-        found = walk(
-            roots, keep_graph=keep_graph, create_graph=record, targets=inputs, accumulate=False
-        )
-    return [
-        zeros_like(each._value.detach()) if grad is None else level.below(grad)
-        for each, grad in zip(inputs, found)
-    ]
+    inference, modes.inference = modes.inference, False  # As in torch, at every level.
+    try:
+        if roots:
+            found = walk(
+                roots, keep_graph=keep_graph, create_graph=record, targets=inputs, accumulate=False
+            )
+        return [
+            zeros_like(each._value.detach()) if grad is None else level.below(grad)
+            for each, grad in zip(inputs, found)
+        ]
+    finally:
+        modes.inference = inference
 
 
 class Gradient(NamedTuple):

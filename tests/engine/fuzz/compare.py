@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 TOLERANCE = {"float16": 2e-2, "float32": 2e-4, "complex64": 2e-4, "complex32": 2e-2}
-"""Of the largest magnitude in sight; a program computes a dozen steps, each rounded."""
+TOLERANCE |= dict.fromkeys(("int64", "int32", "uint8", "int8", "int16", "bool"), 1e-6)
+"""Of the largest magnitude in sight; a program computes a dozen steps, each rounded.
+
+Functions of integers are computed in single precision.
+"""
 FINE = 1e-9
 
 
@@ -30,6 +34,8 @@ class Difference:
     """The statement that gave the tensor its name."""
     derived: bool = False
     """The statement computes derivatives, or the one that made the tensor does."""
+    dtype: str = ""
+    """Of the tensor."""
     overlapping: bool = False
     """Elements of a tensor that the statement names share memory."""
     texts: tuple[str, str] = ("", "")
@@ -65,7 +71,7 @@ def different_facts(
     """The facts of a tensor that differ, within at least this tolerance."""
     for name, wanted in expected.items():
         found = got.get(name)
-        own = TOLERANCE.get(expected.get(_dtype_of(name), ""), FINE)
+        own = TOLERANCE.get(str(expected.get(_dtype_of(name), "")), FINE)
         if not same(wanted, found, max(own, tolerance)):
             yield name, wanted, found
     yield from ((name, None, got[name]) for name in got if name not in expected)

@@ -43,6 +43,7 @@ def _is_of_packing(difference: Difference) -> bool:
     )
 
 
+_WRITES_INTO = re.compile(r"\] = |\.(masked_|index_)?fill_\(|\.bernoulli_\(")
 _ASKS_FOR_NODES = re.compile(r"^note\(.*(next_functions|\.node\.name\(\))")
 
 
@@ -140,6 +141,29 @@ EXPLAINED: tuple[Explained, ...] = (
             difference.derived and difference.what in ("requires_grad", "is_leaf", "grad_fn")
         ),
         spreads=FROM_RECORDING,
+    ),
+    Explained(
+        "PyTorch lets integers require a gradient once a tensor that does was written into them",
+        lambda difference: (
+            difference.dtype.startswith(("int", "uint", "bool"))
+            and difference.what in ("requires_grad", "is_leaf", "grad_fn")
+            and _WRITES_INTO.search(difference.statement) is not None
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch finds what its own derivative of a norm changed in place",
+        lambda difference: (
+            difference.what == "error"
+            and difference.derived
+            and "which is output 0 of MaskedFill" in difference.texts[0]
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch lets a tangent keep its dtype where the values are cast",
+        lambda difference: difference.what == "tangent.dtype",
+        spreads=frozenset(("tangent.dtype", "tangent.value")),
     ),
     Explained(
         "PyTorch shows no tensor of inference that got other data",

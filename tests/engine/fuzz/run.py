@@ -271,6 +271,7 @@ def _of_tensors(
             yield Difference(at, "missing", name, expected, None, statement)
             continue
         for fact in different_facts(expected, got[name], tolerance):
-            yield Difference(at, fact[0], name, fact[1], fact[2], statement)
+            dtype = str(expected.get("dtype", ""))
+            yield Difference(at, *fact[:1], name, *fact[1:], statement, dtype=dtype)
     for name in got.keys() - wanted.keys():
         yield Difference(at, "extra", name, None, got[name], statement)

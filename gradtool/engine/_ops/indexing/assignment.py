@@ -132,7 +132,7 @@ def _node_of(key: Key, x: Tensor, value: Any) -> str:
         return "CopySlices"
     if key.indices:
         return "IndexPutBackward0"
-    is_copy = isinstance(value, Tensor) and (value.ndim or not x.ndim)
+    is_copy = not x.ndim or (isinstance(value, Tensor) and value.ndim)
     return "CopyBackwards" if is_copy else "FillBackward3"
 
 

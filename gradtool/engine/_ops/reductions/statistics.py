@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.batching import over_dims
+from gradtool.engine._ops.core.batching import all_later, changing
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.complex_parts import real
+from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.reductions.reduction import (
     accumulating,
     count_over,
@@ -30,7 +31,7 @@ from gradtool.engine._tensor import Tensor
 
 
 @accumulating
-def _variance(x: Any, *, dims: Ints, correction: float, keepdim: bool) -> Any:
+def _variance(x: Any, *, dims: Ints, correction: float, keepdim: bool, whole: bool) -> Any:
     count = count_over(x.shape, dims)
     centre = x.sum(axis=dims, keepdims=True) / np.float64(count)
     deviation = np.abs(x - centre.astype(x.dtype))
@@ -39,24 +40,34 @@ def _variance(x: Any, *, dims: Ints, correction: float, keepdim: bool) -> Any:
 
 
 @ignore_fp_warnings
-def _deviation(x: Any, *, dims: Ints, correction: float, keepdim: bool) -> Any:
-    return np.sqrt(_variance(x, dims=dims, correction=correction, keepdim=keepdim))
+def _deviation(x: Any, **params: Any) -> Any:
+    return np.sqrt(_variance(x, **params))
 
 
-def _var_vjp(g: Tensor, x: Tensor, dims: Ints, correction: float) -> Tensor:
+def _var_vjp(g: Tensor, x: Tensor, dims: Ints, correction: float, whole: bool) -> Tensor:
+    """`whole` is True where no dimensions are named, or there are none.
+
+    Too few elements have no variance; torch then takes a constant for its derivative.
+    """
     freedom = count_over(x.shape, dims) - correction
+    if whole and freedom <= 0:
+        slope = where(x == mean(x, dims), math.nan, math.inf)
+        return (spread(g, x.shape, dims) * slope).to(x.dtype)
     scaled = g * (2 / freedom if freedom > 0 else math.inf)
     return spread(scaled, x.shape, dims) * (x - mean(x, dims, keepdim=True))
 
 
-def _std_vjp(g: Tensor, x: Tensor, out: Tensor, dims: Ints, correction: float) -> Tensor:
+def _std_vjp(
+    g: Tensor, x: Tensor, out: Tensor, dims: Ints, correction: float, whole: bool
+) -> Tensor:
     """The gradient is zero where nothing deviates, as is that of a norm at zero."""
     of_var = (g / (out * 2)).masked_fill(out == 0, 0)
-    return _var_vjp(of_var, x, dims, correction)
+    return _var_vjp(of_var, x, dims, correction, whole)
 
 
-_var = general("var", _variance, _var_vjp, dtypes=SMOOTH, batch=over_dims)
-_std = general("std", _deviation, _std_vjp, dtypes=SMOOTH, batch=over_dims)
+_over_dims = changing(dims=all_later, whole=lambda _whole, _size: False)
+_var = general("var", _variance, _var_vjp, dtypes=SMOOTH, batch=_over_dims)
+_std = general("std", _deviation, _std_vjp, dtypes=SMOOTH, batch=_over_dims)
 
 
 def _arguments(
@@ -99,8 +110,9 @@ def var(
     Raises:
         RuntimeError: the elements are neither floating nor complex.
     """
+    whole = dim is None or isinstance(dim, bool) or x.ndim == 0
     dims, correction = _arguments("var", x, dim, unbiased, correction)
-    return _var(x, dims=dims, correction=correction, keepdim=keepdim)
+    return _var(x, dims=dims, correction=correction, keepdim=keepdim, whole=whole)
 
 
 @op(method=True)
@@ -118,8 +130,9 @@ def std(
     Raises:
         RuntimeError: the elements are neither floating nor complex.
     """
+    whole = dim is None or isinstance(dim, bool) or x.ndim == 0
     dims, correction = _arguments("std", x, dim, unbiased, correction)
-    return _std(x, dims=dims, correction=correction, keepdim=keepdim)
+    return _std(x, dims=dims, correction=correction, keepdim=keepdim, whole=whole)
 
 
 @op(node="VarMeanBackward0")
