@@ -4,12 +4,13 @@ import io
 
 import msgspec
 import pytest
+from rich.text import Text
 
 from gradtool.report.findings import problems
 from gradtool.report.jacobian import window
 from gradtool.report.rows import rows
 from gradtool.report.terminal import plain, render
-from gradtool.report.terminal.console import make_console
+from gradtool.report.terminal.console import Page, make_console
 from gradtool.results.report import CheckResult, Finding, Location, Report, Severity, Verdict
 
 
@@ -35,6 +36,21 @@ def test_nothing_a_person_needs_is_cut_at_any_width(report: Report, width: int |
     for row in rows(report):
         assert row.name in text
     assert not [line for line in text.splitlines() if "…" in line and " | " not in line]
+
+
+@pytest.mark.parametrize(("lead", "lines"), [
+    ("  name", ["  name  one two three four", "        five"]),
+    ("  longer name", ["  longer name  one two three", "        four five"]),
+    (
+        "  a name that fills the line",
+        ["  a name that fills the line", "        one two three four", "        five"],
+    ),
+])  # fmt: skip
+def test_a_long_start_takes_room_from_the_first_line_only(lead: str, lines: list[str]) -> None:
+    stream = io.StringIO()
+    page = Page(make_console(stream, "never", width=30))
+    page.wrapped(Text("one two three four five"), first=Text(f"{lead}  "), indent=8)
+    assert stream.getvalue().splitlines() == lines
 
 
 @pytest.mark.parametrize("width", [80, 200])

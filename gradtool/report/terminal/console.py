@@ -92,7 +92,14 @@ class Page:
         """
         lead = first if first is not None else Text(" " * indent)
         room = max(self.width - indent, _NARROWEST)
-        for line in text.wrap(self._console, room):
+        over = max(len(lead) - indent, 0)
+        if over and over + len(text.plain.partition(" ")[0]) > room:
+            lead.rstrip()
+            self.whole(lead)
+            lead, over = Text(" " * indent), 0
+        # A long start takes room from the first line only.
+        for at, line in enumerate(Text("x" * over).append_text(text).wrap(self._console, room)):
+            line = line if at else line[over:]
             line.rstrip()
             self.whole(lead + line)
             lead = Text(" " * indent)

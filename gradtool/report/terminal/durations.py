@@ -77,8 +77,10 @@ def _write_slowest(
     page.whole(Text(f"slowest{count} {title}", style=STRONG))
     for line in shown:
         share = f"{100 * line.seconds / total:.0f}%"
-        text = Text(f"{duration(line.seconds):>12}  {share:>4}  {printable(line.name)}")
-        page.whole(text.append(f"  {line.about}" if line.about else "", style=DIM))
+        lead = f"{duration(line.seconds):>12}  {share:>4}  "
+        text = Text(printable(line.name))
+        text.append(f"  {line.about}" if line.about else "", style=DIM)
+        page.wrapped(text, first=Text(lead), indent=len(lead))
     hidden = sum(0 < line.seconds < least for line in found)
     if hidden:
         less = f"({plural(hidden, 'duration')} under {duration(least)} hidden; -vv shows all)"
