@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, refuse, takes
+from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Product, binary
 from gradtool.engine._ops.core.node_names import node_name
@@ -65,7 +65,7 @@ def nll_loss(
     return -picked.sum() / counted.sum() if reduction == "mean" else -picked.sum()
 
 
-_picked = picking("nll_loss", dtypes=REAL)
+_picked = picking("nll_loss", dtypes=FLOATS)
 
 
 def _all_count(target: Tensor, ignore_index: int) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, check_taken, takes
+from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, SMOOTH, check_taken, takes
 from gradtool.engine._ops.core.kinds import Product, elementwise
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.stepwise import stepwise
@@ -130,14 +130,14 @@ _share = elementwise(
     _clipped_share,
     Product(lambda g, x, beta: between(g / beta, x, low=-beta, high=beta)),
     arguments=("x",),
-    dtypes=REAL,
+    dtypes=FLOATS,
 )
 _smoothed = elementwise(
     "smooth_l1_loss",
     _smoothed_size,
     Product(lambda g, x, beta: g * _share(x, beta=beta)),
     arguments=("x",),
-    dtypes=REAL,
+    dtypes=FLOATS,
 )
 
 
