@@ -81,14 +81,12 @@ class GeneratorState:
     numpy: _NumPyState
 
 
-class _Last:
-    """Last state read from NumPy.
+_last: _NumPyState | None = None
+"""Last state read from NumPy.
 
-    Reading it takes a third of a millisecond, as long as a whole call of a small Function. So it
-    is read only if the memory that holds it has other bytes than at the last reading.
-    """
-
-    state: _NumPyState | None = None
+Reading it takes a third of a millisecond, as long as a whole call of a small Function. So it is
+read only if the memory that holds it has other bytes than at the last reading.
+"""
 
 
 def generator_state() -> GeneratorState:
@@ -98,14 +96,16 @@ def generator_state() -> GeneratorState:
 
 def set_generator_state(state: GeneratorState) -> None:
     """Set the state of the generators of Python and NumPy."""
+    global _last
     random.setstate(state.python)
     np.random.set_state(state.numpy.full)
-    _Last.state = state.numpy
+    _last = state.numpy
 
 
 def _numpy_state() -> _NumPyState:
+    global _last
     generator: Any = np.random.get_bit_generator()  # type: ignore[attr-defined]  # it is public
-    last = _Last.state
+    last = _last
     memory = _memory(generator)
     same = last is not None and (last.generator, last.memory) == (id(generator), memory)
     # Drawing a normal number that is held already leaves the memory as it is.
@@ -113,7 +113,7 @@ def _numpy_state() -> _NumPyState:
         full = np.random.get_state(legacy=False)
         memory = memory or pickle.dumps(full)
         last = _NumPyState(id(generator), memory, full["has_gauss"], full)
-        _Last.state = last
+        _last = last
     return last
 
 
