@@ -6,17 +6,17 @@ import contextlib
 import os
 import selectors
 import socket
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from signal import SIGKILL
 
 from gradtool.errors import UsageError
 from gradtool.workers.channel import KEY_SIZE, Garbled, Reader, framed
 from gradtool.workers.deadline import deadline_after, is_over, seconds_to_first
+from gradtool.workers.echo import Echo
 from gradtool.workers.jobs import Job
 from gradtool.workers.launch import launch
 from gradtool.workers.messages import (
@@ -43,10 +43,6 @@ _STARTS = 2
 
 _OBEDIENCE = 10.0
 """Seconds within which the fork server ends a worker that it is told to end."""
-
-_MAX_OUTPUT = 2**20
-"""Bytes that the checked code may print in one worker before the rest is dropped."""
-
 
 _KEPT = 32
 """Idle workers that are kept for more work on their file, which they have imported."""
@@ -305,7 +301,7 @@ class WorkerHandle:
     garbled: bool = False
     leaving: bool = False
     """It is given no more jobs."""
-    _printed: int = 0
+    _echo: Echo = field(default_factory=Echo)
 
     def start(self, job: Job) -> None:
         """Give the worker a job."""
@@ -340,11 +336,7 @@ class WorkerHandle:
             return True
         except OSError:
             return False
-        before, self._printed = self._printed, self._printed + len(data)
-        if before < _MAX_OUTPUT:
-            sys.stderr.write(data.decode("utf-8", "backslashreplace"))
-            if self._printed >= _MAX_OUTPUT:
-                sys.stderr.write("\n[gradtool: further output is left out]\n")
+        self._echo.feed(data)
         return bool(data)
 
     def death(self, exited: Exited) -> Death:
@@ -365,7 +357,8 @@ class WorkerHandle:
         return found.decode("utf-8", "backslashreplace")
 
     def close(self) -> None:
-        """Close the pipes."""
+        """Close the pipes, and write what is left of the worker's output."""
+        self._echo.feed(b"")
         self.end.close()
         os.close(self.output)
         os.close(self.traceback)
