@@ -106,6 +106,8 @@ class Derivatives:
         self._rtol = rtol
         self._comparisons: dict[int, Comparison] = {}
         self._at_once = True
+        self.is_settled = False
+        """True if random products of all gradients are the witness's, but for roundings."""
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:
@@ -188,14 +190,10 @@ class Derivatives:
             self._comparisons[argument] = self._compare(argument)
         return self._comparisons[argument]
 
-    @property
-    def is_settled(self) -> bool:
-        """True once some argument has been compared."""
-        return bool(self._comparisons)
-
-    def keep(self, comparisons: Sequence[Comparison]) -> None:
-        """Take these as the comparisons of their arguments."""
+    def settle(self, comparisons: Sequence[Comparison]) -> None:
+        """Take these as the comparisons of their arguments: they agree with the witness."""
         self._comparisons.update({each.argument: each for each in comparisons})
+        self.is_settled = True
 
     def tolerance(self, argument: int) -> Tolerance:
         """The tolerance of the entries of one argument, before any look at their jitter."""
