@@ -14,8 +14,8 @@ import dataclasses
 import dis
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import attrgetter, eq, is_
+from collections.abc import Iterable, Iterator, Mapping
+from operator import eq, is_
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
@@ -61,14 +61,12 @@ _BUILTINS_ALONE = frozenset({"compile"})
 """Names that the checker uses as builtins, and that ``torch`` has for something else."""
 
 # Held here, since the checked code may replace the builtins that a comparison is made with.
-_all, _eq, _len, _map, _next, _zip = all, eq, len, map, next, zip
+_all, _eq, _id, _len, _map = all, eq, id, len, map
 _gettrace, _getprofile = sys.gettrace, sys.getprofile
 
 _CONSTANT = (int, float, complex, str, bytes, frozenset, tuple)
-_Getter = Callable[[Any], Any]
-_CODE: _Getter = attrgetter("__code__")
-_DEFAULTS: _Getter = attrgetter("__defaults__")
-_KEYWORD_DEFAULTS: _Getter = attrgetter("__kwdefaults__")
+_PARTS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
+"""Attributes that make a function do something else."""
 
 
 class Seal:
@@ -80,11 +78,10 @@ class Seal:
         self._tables = self._of_spaces()
         self._names = tuple(space.names for space in self._spaces)
         self._sizes = tuple(map(len, self._names))
-        self._functions = tuple(found.functions)
-        self._parts = tuple(
-            (each, tuple(map(each, self._functions)))
-            for each in (_CODE, _DEFAULTS, _KEYWORD_DEFAULTS)
-        )
+        self._functions = frozenset(map(id, found.functions))
+        self._held_functions = found.functions  # So that no other has the id of one of them.
+        self._rewritten = _rewritten_functions()
+        self._known = len(self._rewritten)
         self._cells = tuple(found.cells)
         self._held = tuple(cell.cell_contents for cell in self._cells)
         self._hooks = sys.gettrace(), sys.getprofile()
@@ -94,10 +91,9 @@ class Seal:
         name = self._replaced() or self._added()
         if name is not None:
             return name
-        for part, were in self._parts:
-            if not _all(_map(is_, _map(part, self._functions), were)):
-                changed = _zip(self._functions, _map(part, self._functions), were)
-                return _next(_name_of(f) for f, now, was in changed if now is not was)
+        for function in self._rewritten[self._known :]:
+            if _id(function) in self._functions:
+                return _name_of(function)
         if not _all(_map(is_, _map(_contents, self._cells), self._held)):
             return "a function within a function of gradtool"
         if (_gettrace(), _getprofile()) != self._hooks:
@@ -130,6 +126,26 @@ class Seal:
             Entries([s for s in self._spaces if type(s.names) is kind], get)
             for kind, get in by_kind
         )
+
+
+@functools.cache
+def _rewritten_functions() -> list[FunctionType]:
+    """Return the functions whose code or defaults were set since the first call, as it grows.
+
+    An audit hook writes the list. To compare thousands of functions instead would take longer, and
+    copy every page of memory that holds one, which a worker shares with the fork server.
+    """
+    rewritten: list[FunctionType] = []
+
+    def hear(event: str, details: tuple[Any, ...]) -> None:
+        if event in _CHANGES and details[1] in _PARTS:
+            rewritten.append(details[0])
+
+    sys.addaudithook(hear)
+    return rewritten
+
+
+_CHANGES = frozenset({"object.__setattr__", "object.__delattr__"})
 
 
 def _contents(cell: Any) -> object:

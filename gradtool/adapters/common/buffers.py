@@ -25,6 +25,9 @@ _MAX_OBJECTS = 2000
 _FEW_BYTES = 4096
 """Bytes up to which contents are compared directly: a digest would take longer."""
 
+_ATOMS = frozenset({str, bytes, bool, int, float, complex, type(None)})
+"""Types of objects that hold no others."""
+
 Buffers = dict[str, tuple[Any, bytes]]
 """Buffers by name, each with a digest of its bytes."""
 
@@ -43,13 +46,13 @@ def buffers(roots: Iterable[tuple[str, Any]]) -> Buffers:
 
 def reachable(roots: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Return the buffers reachable from `roots`, each once and with its name."""
-    return list(_Search().run(roots))
+    return _Search().run(roots)
 
 
 def visited(roots: Iterable[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], list[Any]]:
     """Return the same as `reachable`, and all objects visited on the way."""
     search = _Search()
-    return list(search.run(roots)), search.objects
+    return search.run(roots), search.objects
 
 
 def changed(before: Buffers, after: Buffers) -> tuple[str, ...]:
@@ -96,53 +99,58 @@ class _Search:
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}
+        self._found: list[tuple[str, Any]] = []
+        self._buffers = (library().Tensor, np.ndarray)
+        self._modules_of_torch = f"{library().torch.__name__}.nn"
 
     @property
     def objects(self) -> list[Any]:
         """All visited objects."""
         return list(self._seen.values())
 
-    def run(self, roots: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-        """Yield (name, buffer) pairs."""
+    def run(self, roots: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Return (name, buffer) pairs."""
         roots = list(roots)
         self._modules = {_module_of(value) for _, value in roots}
-        for name, value in roots:
-            yield from self._visit(name, value, 0)
+        self._visit(roots, 0)
+        return self._found
 
-    def _visit(self, name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-        if id(value) in self._seen or depth > _MAX_DEPTH or len(self._seen) > _MAX_OBJECTS:
-            return
-        # Holds the object too: the id of one that was freed could be reused.
-        self._seen[id(value)] = value
-        if isinstance(value, library().Tensor | np.ndarray):
-            yield name, value
-            return
-        for child_name, child in self._children(name, value):
-            yield from self._visit(child_name, child, depth + 1)
+    def _visit(self, entries: Iterable[tuple[str, Any]], depth: int) -> None:
+        seen = self._seen
+        for name, value in entries:
+            if type(value) in _ATOMS or id(value) in seen or len(seen) > _MAX_OBJECTS:
+                continue
+            # Holds the object too: the id of one that was freed could be reused.
+            seen[id(value)] = value
+            if isinstance(value, self._buffers):
+                self._found.append((name, value))
+            elif depth < _MAX_DEPTH:
+                self._visit(self._children(name, value), depth + 1)
 
-    def _children(self, name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    def _children(self, name: str, value: Any) -> Iterable[tuple[str, Any]]:
         if isinstance(value, staticmethod | classmethod):
             value = value.__func__
+        if isinstance(value, FunctionType):
+            return _variables(value) if self._is_of_the_module(value) else ()
         if isinstance(value, Mapping):
-            yield from ((f"{name}[{key!r}]", entry) for key, entry in list(value.items()))
-        elif isinstance(value, list | tuple):
-            yield from ((f"{name}[{at}]", entry) for at, entry in enumerate(value))
-        elif isinstance(value, functools.partial):
-            yield from (("", value.func), (name, value.args), (name, value.keywords))
-        elif isinstance(value, SimpleNamespace):
-            yield from ((f"{name}.{key}", entry) for key, entry in vars(value).items())
-        elif isinstance(value, MethodType):
-            yield from (("", value.__func__), (type(value.__self__).__name__, value.__self__))
-        elif isinstance(value, FunctionType):
-            yield from _variables(value) if self._is_of_the_module(value) else ()
-        elif self._is_of_the_module(value if isinstance(value, type) else type(value)):
+            return [(f"{name}[{key!r}]", entry) for key, entry in list(value.items())]
+        if isinstance(value, list | tuple):
+            return [(f"{name}[{at}]", entry) for at, entry in enumerate(value)]
+        if isinstance(value, functools.partial):
+            return (("", value.func), (name, value.args), (name, value.keywords))
+        if isinstance(value, SimpleNamespace):
+            return [(f"{name}.{key}", entry) for key, entry in vars(value).items()]
+        if isinstance(value, MethodType):
+            return (("", value.__func__), (type(value.__self__).__name__, value.__self__))
+        if self._is_of_the_module(value if isinstance(value, type) else type(value)):
             stem = value.__name__ if isinstance(value, type) else name
             attributes = getattr(value, "__dict__", {})
-            yield from ((f"{stem}.{key}", entry) for key, entry in list(attributes.items()))
+            return [(f"{stem}.{key}", entry) for key, entry in list(attributes.items())]
+        return ()
 
     def _is_of_the_module(self, value: Callable[..., Any]) -> bool:
         module = value.__module__
-        return module in self._modules or module.startswith(f"{library().torch.__name__}.nn")
+        return module in self._modules or module.startswith(self._modules_of_torch)
 
 
 def _module_of(value: Any) -> str | None:

@@ -59,7 +59,7 @@ https://pytorch.org/docs/stable/tensor_view.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -80,8 +80,10 @@ _HINT = "call .contiguous() where strides matter, and reshape instead of view"
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    flaw = _of_cotangents(subject) or _of_inputs(subject)
-    flaw = flaw or _refused(subject)
+    flaw = _of_cotangents(subject)
+    if flaw is None:
+        runs = {layout: _given(subject, layout) for layout in _LAYOUTS}
+        flaw = _of_inputs(subject, runs) or _refused(runs)
     return failed(flaw) if flaw else passed()
 
 
@@ -100,9 +102,8 @@ def _of_cotangents(subject: Subject) -> Flaw | None:
     return _unlike(subject, found, plain, "for an expanded cotangent, like that of a sum")
 
 
-def _of_inputs(subject: Subject) -> Flaw | None:
-    for layout in _LAYOUTS:
-        found = _given(subject, layout)
+def _of_inputs(subject: Subject, runs: Mapping[MemoryLayout, Observation]) -> Flaw | None:
+    for layout, found in runs.items():
         if _is_refusal(found):
             continue
         when = f"for {layout} inputs"
@@ -115,10 +116,9 @@ def _of_inputs(subject: Subject) -> Flaw | None:
     return None
 
 
-def _refused(subject: Subject) -> Flaw | None:
+def _refused(runs: Mapping[MemoryLayout, Observation]) -> Flaw | None:
     """A note on inputs that forward refuses: an exception misleads nobody."""
-    for layout in _LAYOUTS:
-        found = _given(subject, layout)
+    for layout, found in runs.items():
         flaw = failure_of_run(found, f"for {layout} inputs", _HINT) if _is_refusal(found) else None
         if flaw:
             return replace(flaw, severity=Severity.NOTE)
