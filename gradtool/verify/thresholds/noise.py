@@ -176,6 +176,17 @@ becomes 1e-8, 1e-7 is given 1e-4. A backward through float32 shows 1e-7, one thr
 Doubled: float32 is still seen in double precision. Halved: ill-conditioned backwards are too.
 """
 
+IRREGULAR_FACTOR = 0.7853981633974483
+"""Unit: times each entry of a cotangent. A quarter of pi: times a number of few digits it is one
+that float32 does not hold. Doubled or halved: the same, for its digits are what counts.
+"""
+
+EXACTLY_SCALED = 1e-12
+"""Unit: part of the gradient's largest entry. A backward in double precision gives cotangents times
+a factor the gradient times that factor, to some roundings of 2e-16; cotangents in float32 leave up
+to 6e-8. Doubled: little changes. Halved: the search for lost digits is made more often.
+"""
+
 JITTER_OVER_OUTPUTS = 100.0
 """Unit: times the jitter that the outputs explain. A gradient has a few more operations than its
 output, and a condition number of its own. Doubled: the loss of two and a half digits is excused.

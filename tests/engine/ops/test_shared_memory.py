@@ -52,8 +52,11 @@ def outcome(t: Any, operands: str, change: str) -> tuple[Any, ...]:
 def test_what_shares_memory_is_written_to_as_in_torch(operands: str) -> None:
     torch = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
     given = OPERANDS[operands]
-    expected = {change: outcome(torch, given, change) for change in CHANGES}
-    got = {change: outcome(engine, given, change) for change in CHANGES}
+    # BLAS reads x while it writes to it: the result differs from machine to machine.
+    left_out = {"x.addmm_(y, y)"} if operands == "transposed" else set()
+    changes = [change for change in CHANGES if change not in left_out]
+    expected = {change: outcome(torch, given, change) for change in changes}
+    got = {change: outcome(engine, given, change) for change in changes}
     assert got == expected
 
 
