@@ -6,7 +6,7 @@ Identities are compared, in loops of C: no object can pass for another by its `_
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
@@ -37,8 +37,11 @@ class Space:
         self._all_keys = frozenset(names) if is_closed else None
         """All keys there are; None where code may add some."""
 
-    def replaced(self) -> str | None:
-        """The name of an entry that was replaced or removed."""
+    def difference(self) -> str | None:
+        """The name of an entry that was replaced, removed, or added where it has no place."""
+        return self._replaced() or self._added()
+
+    def _replaced(self) -> str | None:
         get = self.names.get
         if not _all(_map(is_, _map(get, self.keys), self._values)):
             both = _zip(self.keys, self._values)
@@ -48,7 +51,7 @@ class Space:
             self._values = tuple(_map(get, self.keys))
         return None
 
-    def added(self) -> str | None:
+    def _added(self) -> str | None:
         """The name of an entry that hides something, or has no place here."""
         if _len(self.names) != self._count:
             added = _next(filter(self._is_forbidden, self.names), None)
@@ -67,20 +70,6 @@ class Space:
 
     def _named(self, key: object) -> str:
         return f"{self._label}.{key}" if isinstance(key, str) else f"an entry of {self._label}"
-
-
-class Entries:
-    """All entries of spaces of one kind, compared in one loop."""
-
-    def __init__(self, spaces: Sequence[Space], get: Callable[..., object]) -> None:
-        self._get = get
-        self._names = tuple(space.names for space in spaces for _ in space.keys)
-        self._keys = tuple(key for space in spaces for key in space.keys)
-        self._values = tuple(map(get, self._names, self._keys))
-
-    def is_same(self) -> bool:
-        """Return True if nothing was replaced or removed."""
-        return _all(_map(is_, _map(self._get, self._names, self._keys), self._values))
 
 
 def _is_same(now: object, was: object) -> bool:

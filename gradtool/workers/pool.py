@@ -14,6 +14,7 @@ from math import inf
 from signal import SIGKILL
 
 from gradtool.errors import UsageError
+from gradtool.workers import process_tree
 from gradtool.workers.channel import KEY_SIZE, Garbled, Reader, framed
 from gradtool.workers.deadline import deadline_after, is_over, seconds_to_first
 from gradtool.workers.echo import Echo
@@ -44,8 +45,14 @@ _STARTS = 2
 _OBEDIENCE = 10.0
 """Seconds within which the fork server ends a worker that it is told to end."""
 
-_KEPT = 32
-"""Idle workers that are kept for more work on their file, which they have imported."""
+_KEPT = range(8, 129)
+"""Idle workers, fewest and most, that are kept for more work on their file, already imported."""
+
+_KEPT_MEMORY = 1 / 8
+"""Part of the memory that idle workers may fill."""
+
+_IDLE_WORKER = 2**24
+"""Bytes of an idle worker's own memory: those that it does not share with the fork server."""
 
 
 class Pool:
@@ -59,7 +66,8 @@ class Pool:
         self.numpy = ""
         """NumPy's version in the workers; known once `run` has returned."""
         self.size = size
-        self.kept = _KEPT
+        fitting = int(_KEPT_MEMORY * process_tree.available_memory() / _IDLE_WORKER)
+        self.kept = min(max(fitting, _KEPT.start), _KEPT[-1])
         """Idle workers that are kept at most."""
         self._workers: dict[int, WorkerHandle] = {}
         self._forked = 0

@@ -93,3 +93,19 @@ def oom_kills() -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def available_memory() -> int:
+    """Bytes that can be allocated without swapping, in a container no more than its limit.
+
+    0 where the system does not say: it is Linux that does.
+    """
+    free = 0
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if "MemAvailable" in line)
+    # Where there is no limit, the file says "max" or does not exist.
+    with contextlib.suppress(OSError, ValueError):
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
+        free = min(free, limit)
+    return free

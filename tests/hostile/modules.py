@@ -88,6 +88,18 @@ from gradtool.verify.rules._rule import passed
 fake = copy.copy(RULES["GT101"])
 object.__setattr__(fake, "check", lambda subject: passed())
 RULES._loaded["GT101"] = fake""",
+    "attributes_of_a_rule": """
+from gradtool.verify.rules import RULES
+rule = RULES["GT101"]
+check = lambda subject: RULES["GT003"].check(subject)
+object.__setattr__(rule, "__dict__", {**vars(rule), "check": check})""",
+    "class_of_a_rule": """
+from gradtool.verify.rules import RULES
+rule = RULES["GT101"]
+class Lenient(type(rule)):
+    def __getattribute__(self, name):
+        return getattr(RULES["GT003"], name)
+object.__setattr__(rule, "__class__", Lenient)""",
     "decide": """
 import gradtool.verify.comparison.compare as compare
 compare.decide = lambda *args, **kwargs: np.zeros(1)""",

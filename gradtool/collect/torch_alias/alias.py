@@ -10,9 +10,10 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from itertools import takewhile
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -70,29 +71,39 @@ class _Alias:
         self._finder = _Finder()
         self._answers: dict[str, ModuleType] = {}
         self._hidden: dict[str, ModuleType] = {}
+        self._last_before = ""
+        """The newest name in ``sys.modules`` when it was last entered."""
 
     def enter(self) -> None:
         """Begin to answer."""
         self._depth += 1
         if self._depth == 1:
-            self._hidden = _take_out()
+            # To look at every name would copy the pages of memory that a worker shares.
+            is_there = any(top in sys.modules for top in _ANSWERED)
+            self._hidden = _take_out(sys.modules) if is_there else {}
+            previous, self._last_before = self._last_before, next(reversed(sys.modules))
             sys.modules.update(self._answers)
             sys.meta_path.insert(0, self._finder)
-            missing_names.complete_engine()
+            missing_names.complete_engine(_names_since(previous))
 
     def leave(self) -> None:
         """Stop answering, once left as often as entered."""
         self._depth -= 1
         if self._depth == 0:
             sys.meta_path.remove(self._finder)
-            self._answers = _take_out()
+            self._answers = _take_out(_names_since(self._last_before))
             sys.modules.update(self._hidden)
             missing_names.restore_engine()
 
 
-def _take_out() -> dict[str, ModuleType]:
-    """Remove the answered packages from ``sys.modules`` and return them."""
-    near = [name for name in sys.modules if name.startswith(_ANSWERED)]
+def _names_since(last: str) -> Iterator[str]:
+    """Return the names that `sys.modules` was given after that one, the newest first."""
+    return takewhile(lambda name: name != last, reversed(sys.modules))
+
+
+def _take_out(candidates: Iterable[str]) -> dict[str, ModuleType]:
+    """Remove the answered packages among them from ``sys.modules`` and return them."""
+    near = [name for name in candidates if name.startswith(_ANSWERED)]
     names = [name for name in near if name.partition(".")[0] in _ANSWERED]
     return {name: sys.modules.pop(name) for name in names}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.util import find_spec
 from types import ModuleType
@@ -54,9 +54,15 @@ def complete_lacking(name: str, module: ModuleType) -> None:
     _lacking[name] = module
 
 
-def complete_engine() -> None:
-    """Give the loaded modules of the engine placeholders for the names that they lack."""
-    for name in [name for name in sys.modules if name.startswith((_ENGINE, "torch."))]:
+def complete_engine(loaded: Iterable[str]) -> None:
+    """Give modules of the engine placeholders for the names that they lack.
+
+    Args:
+        loaded: Names of the modules that were loaded since the last time.
+    """
+    for module in tuple(_answers):
+        complete(module)
+    for name in [name for name in loaded if name.startswith((_ENGINE, "torch."))]:
         module = sys.modules[name]
         # A private module answers once it was imported under torch's name.
         if is_mirror(name) or (name.startswith("torch.") and _is_engine(module.__name__)):

@@ -1,0 +1,255 @@
+"""Everything that the checker stands on: the names, functions and objects that a `Seal` covers.
+
+They are those of gradtool's own modules, and the entry points of NumPy and the standard library
+that these name. Libraries may replace whatever the checker does not use.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import dis
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from gradtool.sandbox.sealed_names import Space
+
+_ROOMS = ("adapters", "cases", "checking", "collect", "device", "explore", "findings")
+_CORE = (
+    "verify",
+    "config",
+    "results",
+    "sandbox",
+    "workers.channel",
+    "workers.worker",
+    "workers.messages",
+)
+_ENGINE_CORE = ("autograd", "func")
+"""Parts of the engine that the checker stands on, beside the private ones."""
+
+_NUMPY = (
+    "_core._methods",
+    "_core.fromnumeric",
+    "_core.numeric",
+    "_core.shape_base",
+    "linalg._linalg",
+)
+"""Modules of NumPy in Python, to which its compiled functions and the public ones turn."""
+
+_STANDARD = frozenset(
+    {
+        "builtins", "contextlib", "copy", "functools", "gc", "itertools", "math", "msgspec",
+        "numbers", "operator", "os", "random", "signal", "sys", "threading", "time", "warnings",
+    }
+)  # fmt: skip
+"""Modules beside NumPy's whose entry points a verdict can rest on, msgspec among them."""
+
+_DISPLAY = frozenset({"__repr__", "__str__", "__format__", "__dir__"})
+"""Methods of a tensor that libraries replace to print it, which no verdict rests on."""
+
+_INPUT_OUTPUT = frozenset({"print", "open", "input", "load", "save"})
+"""Entry points that libraries like to replace, which read and write but decide nothing."""
+
+_BUILTINS_ALONE = frozenset({"compile"})
+"""Names that the checker uses as builtins, and that ``torch`` has for something else."""
+
+_CONSTANT = (int, float, complex, str, bytes, frozenset, tuple)
+
+
+class Sealed:
+    """What is found in the modules that are loaded when it is made."""
+
+    def __init__(self) -> None:
+        self.spaces: list[Space] = []
+        self.functions: list[FunctionType] = []
+        self.cells: list[Any] = []
+        self.objects: list[Any] = []
+        self._seen: set[int] = set()
+        own = {name: sys.modules[name] for name in sorted(sys.modules) if _is_ours(name)}
+        for name, module in own.items():
+            for key, value in vars(module).items():
+                if not key.startswith("__"):
+                    self._value(f"{name}.{key}", value)
+        rebound = _rebound(self.functions)
+        for name, module in own.items():
+            self._module(name, module, rebound.get(name, frozenset()))
+        self._foreign(own.values(), _names_in(self.functions))
+        self._facade(f for f in self.functions if f.__module__.startswith("gradtool.adapters"))
+        self._space("sys.modules", sys.modules, [*own, "numpy"])
+
+    def _space(
+        self,
+        label: str,
+        names: Mapping[Any, object],
+        keys: Iterable[Any],
+        hides: frozenset[str] = frozenset(),
+        *,
+        is_closed: bool = False,
+    ) -> None:
+        self.spaces.append(Space(label, names, keys, hides, is_closed=is_closed))
+
+    def _module(self, label: str, module: ModuleType, rebound: frozenset[str]) -> None:
+        names = vars(module)
+        keys = [
+            key
+            for key, value in names.items()
+            if key not in rebound and not key.startswith("__") and _is_fixed(value)
+        ]
+        is_closed = not label.startswith("gradtool.engine")
+        self._space(label, names, keys, _BUILTINS - names.keys(), is_closed=is_closed)
+
+    def _value(self, label: str, value: Any) -> None:
+        if id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        if isinstance(value, FunctionType):
+            self._function(label, value)
+        elif isinstance(value, type):
+            self._class(label, value)
+        elif type(value) is dict:
+            self._table(label, value)
+        elif isinstance(value, tuple | list | frozenset):
+            for each in value:
+                self._value(label, each)
+        elif type(value).__module__.startswith("gradtool"):
+            self._object(label, value)
+        else:
+            for name in ("__wrapped__", "__func__", "fget", "func", "_implementation"):
+                inner = getattr(type(value), name, None) and getattr(value, name, None)
+                if isinstance(inner, FunctionType):
+                    self._value(label, inner)
+
+    def _function(self, label: str, function: FunctionType) -> None:
+        self.functions.append(function)
+        for cell in function.__closure__ or ():
+            try:
+                held = cell.cell_contents
+            except ValueError:  # An empty cell.
+                continue
+            if isinstance(held, FunctionType):
+                self.cells.append(cell)
+                self._value(label, held)
+        inner = function.__dict__.get("__wrapped__")
+        if inner is not None:
+            self._value(label, inner)
+
+    def _class(self, label: str, cls: type) -> None:
+        is_own = cls.__module__.startswith("gradtool")
+        # A class in C cannot be changed, and has more entries than all others.
+        if not is_own and not any(isinstance(v, FunctionType) for v in vars(cls).values()):
+            return
+        skipped = _DISPLAY if is_own else frozenset({"__doc__"})
+        keys = [k for k, v in vars(cls).items() if k not in skipped and _is_fixed(v)]
+        inherited = frozenset(name for base in cls.__mro__[1:] for name in vars(base))
+        hides = (inherited | {"__getattr__"}) - vars(cls).keys() - _DISPLAY
+        is_closed = is_own and not cls.__module__.startswith("gradtool.engine")
+        self._space(label, vars(cls), keys, hides if is_own else frozenset(), is_closed=is_closed)
+        for key in keys:
+            self._value(f"{label}.{key}", vars(cls)[key])
+
+    def _table(self, label: str, table: dict[Any, Any]) -> None:
+        keys = [key for key, value in table.items() if _is_code(value)]
+        if keys:
+            self._space(label, table, keys)
+        for key in keys:
+            self._value(f"{label}[{key!r}]", table[key])
+
+    def _object(self, label: str, value: Any) -> None:
+        held = getattr(value, "__dict__", None)
+        if type(held) is not dict:
+            return
+        self.objects.append(value)
+        parameters = getattr(type(value), "__dataclass_params__", None)
+        is_frozen = parameters is not None and parameters.frozen
+        keys = [key for key, each in held.items() if (_is_fixed if is_frozen else _is_code)(each)]
+        if keys:
+            self._space(label, held, keys)
+        for key, each in list(held.items()):
+            if key in keys or type(each) is dict:
+                self._value(f"{label}.{key}", each)
+
+    def _foreign(self, own: Iterable[ModuleType], used: frozenset[str]) -> None:
+        """The entry points of other libraries that the checker names."""
+        modules = {v for m in own for v in vars(m).values() if type(v) is ModuleType}
+        modules |= {v for m in tuple(modules) for v in vars(m).values() if _is_numpy_part(m, v)}
+        names = (f"numpy.{name}" for name in _NUMPY)
+        private = [sys.modules[name] for name in names if name in sys.modules]
+        for module in sorted({*modules, builtins}, key=lambda each: each.__name__):
+            if module.__name__ in _STANDARD or module.__name__.partition(".")[0] == "numpy":
+                self._entries(module, used & vars(module).keys())
+        for module in private:
+            self._entries(module, [key for key in vars(module) if not key.startswith("__")])
+
+    def _facade(self, callers: Iterable[FunctionType]) -> None:
+        """The names of ``torch`` that the checker calls itself."""
+        module = sys.modules.get("gradtool.engine")
+        if module is not None:
+            self._entries(module, (_names_in(callers) - _BUILTINS_ALONE) & vars(module).keys())
+
+    def _entries(self, module: ModuleType, names: Iterable[str]) -> None:
+        entries = vars(module)
+        keys = [name for name in names if name not in _INPUT_OUTPUT and _is_code(entries[name])]
+        self._space(module.__name__, entries, keys)
+        for key in keys:
+            self._value(f"{module.__name__}.{key}", entries[key])
+
+
+_BUILTINS = frozenset(vars(builtins))
+
+
+def _is_ours(name: str) -> bool:
+    """Return True for a module of gradtool's that the checker stands on."""
+    first, _, rest = name.partition(".")
+    if first != "gradtool" or not rest:
+        return False
+    room, _, within = rest.partition(".")
+    if room != "engine":
+        return room in _ROOMS or rest.startswith(_CORE)
+    parts = within.split(".")
+    return bool(within) and (parts[0] in _ENGINE_CORE or parts[0].startswith("_"))
+
+
+def _is_numpy_part(module: ModuleType, value: object) -> bool:
+    name = getattr(value, "__name__", "")
+    return module.__name__ == "numpy" and type(value) is ModuleType and name.startswith("numpy.")
+
+
+def _is_code(value: object) -> bool:
+    """Return True for what can be called, and for what computes an attribute."""
+    own = type(value).__module__.startswith("gradtool") and dataclasses.is_dataclass(value)
+    return callable(value) or own or isinstance(value, property | functools.cached_property)
+
+
+def _is_fixed(value: object) -> bool:
+    """Return True for what no code of gradtool's rebinds: code, and constants."""
+    is_method = isinstance(value, staticmethod | classmethod)
+    return is_method or _is_code(value) or type(value) in _CONSTANT
+
+
+def _rebound(functions: Iterable[FunctionType]) -> dict[str, frozenset[str]]:
+    """By module, the names that its functions declare `global`: its own state."""
+    store = dis.opmap["STORE_GLOBAL"]
+    found: dict[str, frozenset[str]] = {}
+    for function in functions:
+        for code in _all_code(function.__code__):
+            if store in code.co_code[::2]:
+                steps = (s for s in dis.get_instructions(code) if s.opcode == store)
+                names = frozenset(str(step.argval) for step in steps)
+                found[function.__module__] = found.get(function.__module__, frozenset()) | names
+    return found
+
+
+def _names_in(functions: Iterable[FunctionType]) -> frozenset[str]:
+    """Names of globals and attributes that the code of functions mentions."""
+    codes = (code for function in functions for code in _all_code(function.__code__))
+    return frozenset(name for code in codes for name in code.co_names)
+
+
+def _all_code(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _all_code(constant)

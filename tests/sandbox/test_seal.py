@@ -1,0 +1,103 @@
+"""The seal names what was replaced, by the memory of dicts where it can and else by comparing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gradtool.verify.comparison.compare as compare
+import gradtool.workers.worker  # noqa: F401 - what a worker loads is what is sealed
+from gradtool.sandbox import seal
+from gradtool.sandbox.unchanged_memory import IS_READABLE, Memory
+from gradtool.verify.rules import RULES
+from gradtool.verify.subject import Subject
+
+Patch = pytest.MonkeyPatch
+
+_RULE: Any = RULES["GT101"]
+
+
+class _Other(type(_RULE)):  # type: ignore[misc]  # its class is no literal
+    pass
+
+
+def _set(name: str, value: object) -> None:
+    object.__setattr__(_RULE, name, value)
+
+
+CHANGES: dict[str, tuple[Callable[[Patch], None], str]] = {
+    "a function": (lambda patch: patch.setattr(compare, "decide", print), "compare.decide"),
+    "a method": (lambda patch: patch.setattr(Subject, "first", 1), "Subject.first"),
+    "a function of Python's": (lambda patch: patch.setattr(math, "isfinite", all), "math.isfinite"),
+    "a name removed": (lambda patch: patch.delattr(compare, "decide"), "compare.decide"),
+    "a name that hides": (
+        lambda patch: patch.setattr(compare, "len", print, raising=False),
+        "compare.len",
+    ),
+    "code": (
+        lambda patch: patch.setattr(compare.decide, "__code__", (lambda *_, **__: 0).__code__),
+        "compare.decide",
+    ),
+    "all attributes": (lambda _: _set("__dict__", dict(vars(_RULE))), "the attributes of a Rule"),
+    "the class": (lambda _: _set("__class__", _Other), "the attributes of a Rule"),
+}
+
+
+@pytest.fixture(params=[True, False], ids=["by memory", "by comparing"])
+def _by_memory(request: pytest.FixtureRequest, monkeypatch: Patch) -> None:
+    if request.param and not IS_READABLE:
+        pytest.skip("the layout of this Python's memory is not known")
+    monkeypatch.setattr(seal, "IS_READABLE", request.param)
+
+
+@pytest.mark.usefixtures("_by_memory")
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_replaced_is_named(change: str) -> None:
+    apply, named = CHANGES[change]
+    kind, attributes = type(_RULE), vars(_RULE)
+    taken = seal.Seal()
+    assert taken.difference() is None
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            apply(patch)
+            assert named in str(taken.difference())
+            assert named in str(taken.difference()), "it is named once only"
+    finally:
+        _set("__class__", kind)
+        _set("__dict__", attributes)
+
+
+@pytest.mark.usefixtures("_by_memory")
+def test_a_new_name_that_hides_nothing_is_no_difference() -> None:
+    taken = seal.Seal()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(math, "of_my_own", 1, raising=False)
+        assert taken.difference() is None
+
+
+@pytest.mark.skipif(not IS_READABLE, reason="the layout of this Python's memory is not known")
+def test_each_write_to_a_dict_or_a_cell_shows_in_memory() -> None:
+    class Held:
+        attribute = 1
+
+    held = 1
+
+    def reader() -> int:
+        return held
+
+    table = {"key": 1}
+    memory = Memory([table, vars(Held)], reader.__closure__ or ())
+    before, address = memory.versions(), memory.contents()
+    assert memory.versions() == before
+    assert memory.contents() == address
+    table["key"] = 2
+    after = memory.versions()
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+    Held.attribute = 2
+    assert memory.versions()[1] != before[1]
+    held = 2
+    assert memory.contents() != address
