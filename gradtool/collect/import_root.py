@@ -74,9 +74,13 @@ class ImportRoot:
             return False
         # A namespace package has no origin, only search paths.
         places = [spec.origin] if spec and spec.origin else _search_path(module)
-        return any(self._is_below(Path(place), top) for place in places)
+        return any(self._is_below(place, top) for place in places)
 
-    def _is_below(self, place: Path, top: str) -> bool:
+    def _is_below(self, name: str, top: str) -> bool:
+        # Most are elsewhere, which the text shows in a fraction of the time.
+        if not name.startswith(str(self.folder)):
+            return False
+        place = Path(name)
         if not place.is_relative_to(self.folder):
             return False
         first = place.relative_to(self.folder).parts[:1]

@@ -60,7 +60,7 @@ _CONSTANT = (int, float, complex, str, bytes, frozenset, tuple)
 
 
 class Sealed:
-    """What is found in the modules that are loaded when it is made."""
+    """Names and functions in the modules that are loaded when it is made."""
 
     def __init__(self) -> None:
         self.spaces: list[Space] = []

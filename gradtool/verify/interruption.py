@@ -3,18 +3,20 @@
 It is a signal, which Python delivers between two of its instructions: it ends loops in Python, not
 a single call that never returns from compiled code. Where an error would do harm none is raised,
 and the timer goes off again: while the block is entered or left, since the timer would stay on,
-and inside a debugger or a measurement of coverage, since their locks would stay taken.
+inside a debugger or a measurement of coverage, since their locks would stay taken, and inside a
+callback of the garbage collector, since Python prints such an error instead of passing it on.
 """
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
@@ -98,20 +100,25 @@ class _Interruption(AbstractContextManager[None]):
             raise self._replacement() from error
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
-        if not _in_own(frame) and not _in_tracing():
+        if not _is_below(frame, (*_OWN, *_collector_callbacks())) and not _in_tracing():
             raise self._exception
 
 
-def _in_own(frame: FrameType | None) -> bool:
-    """Return True while a block is being entered or left, or in a call from there."""
+def _is_below(frame: FrameType | None, codes: Sequence[CodeType]) -> bool:
+    """Return True in one of these codes, or in a call from there."""
     while frame is not None:
-        if frame.f_code in _OWN:
+        if frame.f_code in codes:
             return True
         frame = frame.f_back
     return False
 
 
 _OWN = (_Interruption.__enter__.__code__, _Interruption.__exit__.__code__)
+"""Where a block is entered and left."""
+
+
+def _collector_callbacks() -> list[CodeType]:
+    return [one.__code__ for one in gc.callbacks if isinstance(one, FunctionType)]
 
 
 def _in_tracing() -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import pytest
@@ -152,3 +153,31 @@ def test_on_another_thread_there_is_none(timer: Timer) -> None:
     thread.start()
     thread.join()
     assert _left(timer) == (0, 0)
+
+
+def test_nothing_is_raised_in_a_callback_of_the_garbage_collector(timer: Timer) -> None:
+    lost: list[object] = []
+
+    def slow(_phase: str, _info: dict[str, int]) -> None:
+        _busy(0.05, timer)
+
+    def collecting() -> None:
+        gc.collect()
+        _busy(60, timer)
+
+    gc.callbacks.append(slow)
+    try:
+        with _unraisable(lost), pytest.raises(Rang), interrupted_after(0.01, timer, 0.01, Rang):
+            collecting()
+    finally:
+        gc.callbacks.remove(slow)
+    assert lost == []
+
+
+@contextmanager
+def _unraisable(lost: list[object]) -> Iterator[None]:
+    before, sys.unraisablehook = sys.unraisablehook, lost.append
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
