@@ -8,11 +8,14 @@ from warnings import catch_warnings, simplefilter
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.checking.function_checks import Checked
 from gradtool.checking.plan import PlannedFunction
-from gradtool.results.report import CheckResult, Coverage, Verdict
+from gradtool.results.report import CheckResult, Coverage, Severity, Verdict
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
+from gradtool.verify.rules import codes
 
 _FINE = (Verdict.PASS, Verdict.SKIPPED)
+_BESIDE_THE_GRADIENT = frozenset({codes.KEPT_ON_CTX, codes.LEAK})
+"""Rules whose warnings say nothing about the derivatives."""
 
 
 def explored(
@@ -56,5 +59,13 @@ def _may_be_explored(planned: PlannedFunction, cases: Sequence[Checked]) -> bool
         and all(case.is_complete and case.result.compared for case in cases)
         # One wrong result is no evidence there (see `policy.inferred_cases`).
         and not any(case.result.inferred_from for case in cases)
-        and all(check.verdict in _FINE for case in cases for check in case.result.checks)
+        and all(_is_fine(check) for case in cases for check in case.result.checks)
     )
+
+
+def _is_fine(check: CheckResult) -> bool:
+    """Return True for a check that leaves the derivatives right."""
+    is_warning = check.rule in _BESIDE_THE_GRADIENT and not any(
+        each.severity is Severity.ERROR for each in check.findings
+    )
+    return check.verdict in _FINE or is_warning

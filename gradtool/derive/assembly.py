@@ -11,6 +11,8 @@ from gradtool.derive.problem import NotDerivable
 from gradtool.derive.writing import Methods, Writer
 
 _REPLACED = frozenset({"forward", "setup_context", "backward", "vjp", "jvp"})
+WITHOUT = "without_"
+"""Begins the attribute of ctx that notes a missing argument, which may be a tensor elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Assembly:
             added.append(f"{self._ctx}.save_for_backward({listed})")
             if methods.jvp:
                 added.append(f"{self._ctx}.save_for_forward({listed})")
-        added += [f"{self._ctx}.{name} = {name}" for name in self._parameters]
+        added += [f"{self._ctx}.{name} = {_kept(name)}" for name in self._parameters]
         head = self._head()
         if self._wants_vmap and not any(
             "generate_vmap_rule" in line for line in self._source.lines
@@ -163,6 +165,11 @@ class Assembly:
             elif seen_method:
                 found.append(self._source.text(each))
         return found
+
+
+def _kept(name: str) -> str:
+    """The value that ctx keeps under a name."""
+    return f"{name.removeprefix(WITHOUT)} is None" if name.startswith(WITHOUT) else name
 
 
 def _unpacked(names: Sequence[str]) -> str:

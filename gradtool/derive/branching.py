@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gradtool.derive.assembly import Branch
+from gradtool.derive.assembly import WITHOUT, Branch
 from gradtool.derive.problem import NotDerivable
 from gradtool.derive.writing import Methods
 
@@ -43,7 +43,8 @@ def _tests(values: Values, ctx: str) -> Iterator[tuple[str, Any, str, str]]:
     """Tests that hold at a case: text, function, and the names that it needs from ctx or saved."""
     for name, value in values.items():
         if value is None:
-            yield f"{ctx}.{name} is None", lambda v, n=name: v.get(n) is None, name, ""
+            noted = f"{WITHOUT}{name}"
+            yield f"{ctx}.{noted}", lambda v, n=name: v.get(n) is None, noted, ""
         elif isinstance(value, bool):
             text = f"{ctx}.{name}" if value else f"not {ctx}.{name}"
             yield text, lambda v, n=name, w=value: v.get(n) is w, name, ""
@@ -51,7 +52,8 @@ def _tests(values: Values, ctx: str) -> Iterator[tuple[str, Any, str, str]]:
             shown = f'"{value}"' if isinstance(value, str) else value
             yield f"{ctx}.{name} == {shown}", lambda v, n=name, w=value: v.get(n) == w, name, ""
         elif hasattr(value, "requires_grad"):
-            yield f"{name} is not None", lambda v, n=name: v.get(n) is not None, "", name
+            noted = f"{WITHOUT}{name}"
+            yield f"not {ctx}.{noted}", lambda v, n=name: v.get(n) is not None, noted, ""
             yield (
                 f"{name}.ndim == {value.ndim}",
                 lambda v, n=name, d=value.ndim: getattr(v.get(n), "ndim", None) == d,

@@ -17,6 +17,7 @@ from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.case_check import check_case
 from gradtool.checking.plan import PlannedFunction
 from gradtool.derive.assembly import Assembly, Branch
+from gradtool.derive.beside import wrong_beside
 from gradtool.derive.branching import branches
 from gradtool.derive.expression import Graph
 from gradtool.derive.problem import NotDerivable
@@ -32,13 +33,17 @@ class Derived:
 
     Args:
         text: Its source.
+        made: The class itself.
         cases: The names of the cases, each with its arguments, at which it was checked.
+        limits: What differs from these cases where it is wrong.
         unrolled: The lines of loops whose steps are written out, and the number of these.
     """
 
     text: str
+    made: Any
     cases: tuple[tuple[str, tuple[str, ...]], ...]
     unrolled: dict[int, int]
+    limits: tuple[str, ...] = ()
 
 
 def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
@@ -48,7 +53,6 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
         NotDerivable: Forward cannot be recorded, or the gate finds fault with what was written.
     """
     wanted = wanted or Wanted()
-    cls = planned.checkable.obj
     if not planned.checkable.is_function:
         raise NotDerivable("is not a Function: it has no backward to write")
     if planned.problem is not None or not planned.cases:
@@ -58,6 +62,31 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
             else "has no case"
         )
         raise NotDerivable(finding)
+    derived = _passing(planned, wanted)
+    for number in range(1, _MOST_ADDED + 1):
+        found = wrong_beside(planned, derived.made)
+        if found is None:
+            break
+        added = found.as_case(f"explored{number}")
+        planned = replace(planned, cases=[*planned.cases, added])
+        try:
+            derived = _passing(planned, wanted)
+        except NotDerivable:
+            return replace(derived, limits=(found.change,))
+    return derived
+
+
+_MOST_ADDED = 3
+"""Cases that exploring may add, each for a branch that the others do not take."""
+
+
+def _passing(planned: PlannedFunction, wanted: Wanted) -> Derived:
+    """Write a class that passes at every case.
+
+    Raises:
+        NotDerivable: None does.
+    """
+    cls = planned.checkable.obj
     problems: list[str] = []
     tried: set[str] = set()
     for means in (wanted, replace(wanted, saves_outputs=False)):
@@ -65,10 +94,11 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
             if text in tried:
                 continue
             tried.add(text)
-            found = faults(planned, compiled(cls, text))
+            made = compiled(cls, text)
+            found = faults(planned, made)
             if not found:
                 shown = tuple((each.name, each.arguments) for each in planned.cases)
-                return Derived(text, shown, _recorded(cls, planned.cases[0]).unrolled())
+                return Derived(text, made, shown, _recorded(cls, planned.cases[0]).unrolled())
             problems.append(found[0])
     raise NotDerivable(f"the derived backward does not pass the check: {problems[0]}")
 

@@ -42,6 +42,7 @@ rand randn randint bernoulli dropout rand_like randn_like randint_like normal mu
 randperm uniform bernoulli_ uniform_ normal_ dropout1d dropout2d alpha_dropout
 """
 _RANDOM = frozenset(_RANDOM_NAMES.split())
+_FITS_ONE = "a derived backward would be right for this function alone"
 _FOLDERS = frozenset({"linalg", "fft", "special"})
 _INFINITIES = (math.inf, -math.inf)
 
@@ -202,6 +203,7 @@ class Tracer:
 
     def call(self, site: int, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the result of a call."""
+        self._refuse_argument(site, function, args)
         own = own_function(function)
         if own is not None:
             return self._inner(site, own, args, kwargs)
@@ -240,6 +242,13 @@ class Tracer:
         if tensors(found, self._tensor):
             self._function(site, function, args, kwargs, found)
         return found
+
+    def _refuse_argument(self, site: int, function: Any, args: Sequence[Any]) -> None:
+        """Refuse a function that the caller passes: backward would fit no other."""
+        parameters = self.recorded.parameters
+        name = next((n for n, leaf in parameters.items() if leaf.value is function), None)
+        if name is not None and any(self._is_active(each) for each in tensors(args, self._tensor)):
+            raise self._cut(site, f"calls the argument `{name}`: {_FITS_ONE}")
 
     def store(self, site: int, owner: Any, index: Any, value: Any) -> None:
         """Assign to an item."""

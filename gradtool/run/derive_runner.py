@@ -18,6 +18,7 @@ class Answer:
         text: The source of its class.
         cases: The cases at which it was checked, each with a line for each argument.
         unrolled: The lines of loops whose steps are written out, and the number of these.
+        limits: What differs from these cases where it is wrong.
         problem: The reason why there is no text.
     """
 
@@ -25,6 +26,7 @@ class Answer:
     text: str = ""
     cases: tuple[tuple[str, tuple[str, ...]], ...] = ()
     unrolled: tuple[tuple[int, int], ...] = ()
+    limits: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -60,4 +62,4 @@ def _derived(session: object, unit: Unit, *, jvp: bool, vmap: bool) -> Answer:
             made = derived(planned, Wanted(jvp=jvp, vmap=vmap))
     except NotDerivable as problem:
         return Answer(unit.node, problem=problem.message)
-    return Answer(unit.node, made.text, made.cases, tuple(made.unrolled.items()))
+    return Answer(unit.node, made.text, made.cases, tuple(made.unrolled.items()), made.limits)

@@ -58,3 +58,86 @@ def test_the_line_is_named_where_forward_cannot_be_recorded(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.strip().endswith("Counted: line 20 turns a tensor into numbers by .item()")
+
+
+LAYER = """
+import torch
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, shift=None, double=False):
+        y = 2 * x * x if double else x * x
+        return y if shift is None else y + shift
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.randn(3, dtype=torch.double)
+        yield (x,)
+        yield x, torch.randn(3, dtype=torch.double), True
+
+
+class Solved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, step, x):
+        return step(x)
+
+    @staticmethod
+    def sample_inputs():
+        yield (lambda x: 3 * x), torch.randn(3, dtype=torch.double)
+
+
+class Summed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        total = x[0]
+        for at in range(1, len(x)):
+            total = total + x[at] ** 2
+        return total
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.randn(3, dtype=torch.double),)
+"""
+
+
+@pytest.fixture
+def layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GRADTOOL_EXPLORE", "quick")
+    path = tmp_path / "layer.py"
+    path.write_text(LAYER, encoding="utf-8")
+    return path
+
+
+def test_a_flag_that_the_cases_never_vary_alone_gets_its_own_branch(
+    layer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["derive", f"{layer}::Scaled"]) == 0
+    out, _ = capsys.readouterr()
+    assert "ctx.double" in out
+    assert "#   explored1: x: float64" in out
+
+
+def test_the_derived_class_passes_a_check_without_warnings(
+    layer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["derive", f"{layer}::Scaled"])
+    written = layer.with_name("derived.py")
+    written.write_text("import torch\n" + capsys.readouterr().out, encoding="utf-8")
+    assert main(["check", str(written), "--strict"]) == 0
+
+
+def test_a_function_that_the_caller_passes_is_refused(
+    layer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["derive", f"{layer}::Solved"]) == 1
+    assert "line 21 calls the argument `step`" in capsys.readouterr().err
+
+
+def test_a_class_that_is_right_for_one_extent_alone_says_so(
+    layer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["derive", f"{layer}::Summed"]) == 0
+    out, _ = capsys.readouterr()
+    assert "# The loop in line 32 is unrolled to 2 steps." in out
+    assert "# Right for arguments like these only: wrong where extent 3 of `x` is 4." in out

@@ -71,10 +71,15 @@ def _derive(options: CheckOptions, jvp: bool, vmap: bool) -> ExitCode:
 
 
 def _shown(answer: Answer) -> str:
-    cases = "; ".join(f"{name}: {', '.join(arguments)}" for name, arguments in answer.cases)
-    lines = [f"# {answer.node}: passes gradtool check at {cases}"]
+    lines = [f"# {answer.node}: passes gradtool check at"]
+    lines += [f"#   {name}: {', '.join(arguments)}" for name, arguments in answer.cases]
+    if len(answer.cases) == 1:
+        lines = [f"{lines[0]} {lines[1].removeprefix('#   ')}"]
     lines += [
-        f"# The loop of line {line} is written out, for {steps} steps."
+        f"# Right for arguments like these only: wrong where {each}." for each in answer.limits
+    ]
+    lines += [
+        f"# The loop in line {line} is unrolled to {steps} steps."
         for line, steps in answer.unrolled
     ]
     return "\n".join([*lines, answer.text])

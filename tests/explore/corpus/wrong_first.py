@@ -57,6 +57,26 @@ class SwishWithoutBeta(Function):
         yield (rand(3, 4),)
 
 
+class ScaledOffCtx(Function):
+    """Doubling is forgotten, and an input that is no constant sits on ctx, which is a warning."""
+
+    @staticmethod
+    def forward(ctx, x, scale, doubled=False):
+        ctx.save_for_backward(x, scale)
+        ctx.factor = scale
+        return x * scale * (2 if doubled else 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, scale = ctx.saved_tensors
+        return g * scale, (g * x).sum(0), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), rand(4)
+
+
 class ClippedTanh(Function):
     """Backward does not know the clip."""
 
