@@ -16,11 +16,15 @@ import socket
 import sys
 from collections import deque
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from gradtool.workers import process_tree
+from gradtool.workers import control_group, process_tree
 from gradtool.workers.channel import Reader, framed
+from gradtool.workers.file_limits import limit_files
 from gradtool.workers.messages import Exited, Fault, Fork, Kill, Order, Ready
+
+if TYPE_CHECKING:
+    import resource
 
 FDS = 3
 """File descriptors that come with a `Fork`: messages, output, crash traceback."""
@@ -33,6 +37,8 @@ def main(control: int) -> NoReturn:
     end = socket.socket(fileno=control)
     # It then ends like by any other signal, and is replaced.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    control_group.enter()
+    limit_files()
     sys.argv[:] = ["gradtool"]
     code = 0
     try:
@@ -134,11 +140,8 @@ class _ForkServer:
         """Reap workers that have ended, with all their children, and report each."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake, _CHUNK)
-        while (pid := _ended_child()) is not None:
-            # Before it is reaped: afterwards its number may belong to another process.
-            if pid in self._workers:
-                process_tree.kill_group(pid)
-            _, status, usage = os.wait4(pid, 0)
+        while (ended := self._ended_child()) is not None:
+            pid, status, usage = ended
             number, oom_kills = self._workers.pop(pid, (None, 0))
             if number is None:
                 continue
@@ -149,19 +152,23 @@ class _ForkServer:
             peak = usage.ru_maxrss * 1024
             self._send(Exited(number=number, status=status, peak=peak, oom_killed=oom_killed))
 
+    def _ended_child(self) -> tuple[int, int, resource.struct_rusage] | None:
+        """Reap a child that has ended, with its group: process id, wait status and usage."""
+        with contextlib.suppress(ChildProcessError):
+            if not hasattr(os, "waitid"):  # macOS, before Python 3.13.
+                ended = os.wait4(-1, os.WNOHANG)
+                return ended if ended[0] else None
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found:
+                # Before it is reaped: afterwards its number may belong to another process.
+                if found.si_pid in self._workers:
+                    process_tree.kill_group(found.si_pid)
+                return os.wait4(found.si_pid, 0)
+        return None
+
     def _send(self, message: Ready | Exited) -> None:
         with contextlib.suppress(ConnectionError):  # `run` ends on the next read.
             self._end.sendall(framed(message))
-
-
-def _ended_child() -> int | None:
-    """A child that has ended and is not reaped yet."""
-    try:
-        # Not reaped yet, so that the process id stays taken until its group is killed.
-        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return None
-    return found.si_pid if found else None
 
 
 def _load_everything() -> str:

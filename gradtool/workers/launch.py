@@ -6,6 +6,7 @@ server first of all and the pool takes it over.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -13,6 +14,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from gradtool.workers import control_group
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
@@ -59,18 +62,31 @@ class Launched:
             self.process.wait(_SHUTDOWN_TIMEOUT)
         except BaseException:  # An interrupt too, which must not wait for an orderly end.
             self.kill()
-        _alive.discard(self.process.pid)
+        self._leave_nothing()
 
     def kill(self) -> None:
         """End it at once, with what its workers started where this process is told of it."""
         self.control.close()
         self.process.kill()
         self.process.wait()
-        _alive.discard(self.process.pid)
+        self._leave_nothing()
         if _is_command:
             from gradtool.workers import process_tree
 
             process_tree.end_orphans(_alive)
+
+    def is_stopped(self) -> bool:
+        """Return True while it is stopped by a signal, and so does nothing."""
+        if not hasattr(os, "waitid"):  # macOS, before Python 3.13.
+            return False
+        flags = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+        with contextlib.suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self.process.pid, flags) is not None
+        return False
+
+    def _leave_nothing(self) -> None:
+        _alive.discard(self.process.pid)
+        control_group.end(self.process.pid)
 
 
 def launch() -> Launched:

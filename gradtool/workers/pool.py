@@ -18,6 +18,7 @@ from gradtool.workers import process_tree
 from gradtool.workers.channel import KEY_SIZE, Garbled, Reader, framed
 from gradtool.workers.deadline import deadline_after, is_over, seconds_to_first
 from gradtool.workers.echo import Echo
+from gradtool.workers.file_limits import most_workers
 from gradtool.workers.jobs import Job
 from gradtool.workers.launch import launch
 from gradtool.workers.messages import (
@@ -38,6 +39,9 @@ from gradtool.workers.worker_death import Death
 _CHUNK = 2**16
 _START_TIMEOUT = 120.0
 """Seconds in which a fork server should have loaded everything."""
+
+_LOOK = 1.0
+"""Seconds after which it is looked whether the fork server was stopped, where nothing happens."""
 
 _STARTS = 2
 """Fork servers that may end before they are ready; a third would too."""
@@ -65,9 +69,10 @@ class Pool:
     def __init__(self, size: int) -> None:
         self.numpy = ""
         """NumPy's version in the workers; known once `run` has returned."""
-        self.size = size
+        most = most_workers()
+        self.size = min(size, most)
         fitting = int(_KEPT_MEMORY * process_tree.available_memory() / _IDLE_WORKER)
-        self.kept = min(max(fitting, _KEPT.start), _KEPT[-1])
+        self.kept = min(max(fitting, _KEPT.start), _KEPT[-1], most - self.size)
         """Idle workers that are kept at most."""
         self._workers: dict[int, WorkerHandle] = {}
         self._forked = 0
@@ -104,7 +109,8 @@ class Pool:
         self._waiting.extend(jobs)
         while self._waiting or self._suspects or self._busy() or not self.numpy:
             self._assign()
-            for key, _ in self._selector.select(seconds_to_first(self._deadlines())):
+            deadlines = [*self._deadlines(), time.monotonic() + _LOOK]
+            for key, _ in self._selector.select(seconds_to_first(deadlines)):
                 # An earlier event of the same round may have removed the worker.
                 if self._selector.get_map().get(key.fd) == key:
                     key.data()
@@ -177,9 +183,9 @@ class Pool:
 
     def _kill_late(self) -> None:
         """Kill each worker whose job has passed its deadline, and a fork server that hangs."""
-        if is_over(self._ready_by):
+        if is_over(self._ready_by) or self._fork_server.is_stopped():
             self._fork_server.process.kill()
-            self._ready_by = inf
+            self._ready_by = self._ready_by and inf
         for worker in self._workers.values():
             if worker.job is None or not is_over(worker.job.deadline):
                 continue

@@ -36,6 +36,7 @@ from gradtool.verify.rules import RULES
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
 from gradtool.workers.channel import Channel
 from gradtool.workers.deadline import GRACE
+from gradtool.workers.file_limits import open_limit
 from gradtool.workers.guard import Distrusted, Guard
 from gradtool.workers.messages import (
     AskDevice,
@@ -62,7 +63,8 @@ from gradtool.workers.process_tree import adopt_orphans
 from gradtool.workers.worker_death import LOST, NO_MEMORY
 
 _FIRST_DESCRIPTOR = 200
-"""Gradtool's own file descriptors start here, out of the way of a careless ``closerange``."""
+"""Gradtool's own file descriptors start here, out of the way of a careless ``closerange``, or at
+half of what the system allows."""
 
 
 _LOADED_ON_FIRST_USE = (
@@ -298,7 +300,8 @@ def _not_examined(discovery: Discovery, error: Exception) -> CheckResult:
 
 def _out_of_the_way(descriptor: int) -> int:
     """Move a file to a high descriptor, which programs that the code starts do not inherit."""
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+    first = min(_FIRST_DESCRIPTOR, open_limit() // 2)
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, first)
     os.close(descriptor)
     return moved
 

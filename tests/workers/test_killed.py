@@ -86,9 +86,7 @@ def test_a_signal_leaves_no_process_no_half_report_and_no_false_pass(
 
 def hit(run: subprocess.Popen[str], depth: int, sent: signal.Signals, chance: Random) -> None:
     """Send a signal to the run, or to one of its descendants at a depth, once there is one."""
-    # One that is stopped before it is ready holds the run up for minutes.
-    awaited = 2 if sent == signal.SIGSTOP and depth else depth
-    while run.poll() is None and not descendants(run.pid, awaited):
+    while run.poll() is None and not descendants(run.pid, depth):
         time.sleep(0.002)
     if not (found := descendants(run.pid, depth)):
         return
