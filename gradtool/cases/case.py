@@ -28,7 +28,7 @@ class Case:
 
     Raises:
         TypeError: `args` is not a tuple or list of arguments, such as a bare tensor.
-        ValueError: `expires` is not a date.
+        ValueError: `expires` is not a date, or `name` is not one line of printable text.
     """
 
     args: Sequence[Any] = ()
@@ -45,8 +45,15 @@ class Case:
                 f"Case takes a tuple of arguments, not a {type(self.args).__name__}: "
                 "write Case((x,)) for a single one"
             )
+        if self.name is not None and not _is_one_line(self.name):
+            raise ValueError(f"name is one line of printable text, got {self.name!r}")
         if self.expires is not None:
             _require_date(self.expires)
+
+
+def _is_one_line(name: object) -> bool:
+    # Reports print it, and a CI log would read a second line as a command.
+    return isinstance(name, str) and name.isprintable() and bool(name.strip())
 
 
 def _require_date(value: date | str) -> None:

@@ -10,7 +10,8 @@ _WITHOUT = {"--no-isolation", "--pdb", "-h", "--help"}
 """Options that need no worker."""
 
 _INTERRUPTED = 130
-"""As `gradtool.cli.exit_codes` has it, which may not have been loaded yet."""
+_USAGE = 2
+"""As `gradtool.cli.exit_codes` has them, which may not have been loaded yet."""
 
 
 def main() -> int:
@@ -22,11 +23,25 @@ def main() -> int:
 
 
 def _main(arguments: list[str]) -> int:
+    if obstacle := _obstacle():
+        print(f"error: {obstacle}", file=sys.stderr)
+        return _USAGE
     if not _wants_workers(arguments):
         from gradtool.cli.app import main
 
         return main(arguments)
     return _with_head_start(arguments)
+
+
+def _obstacle() -> str | None:
+    """What keeps any command from running in this process."""
+    if sys.flags.optimize > 1:
+        return "Python drops docstrings here, which help and rules consist of; unset PYTHONOPTIMIZE"
+    try:
+        os.getcwd()  # noqa: PTH109 - `pathlib` takes longer to import than the rest
+    except OSError:
+        return "the current folder does not exist any more; change to another one"
+    return None
 
 
 def _wants_workers(arguments: list[str]) -> bool:

@@ -21,8 +21,11 @@ def real_path(path: Path) -> Path:
 
 def shown_path(path: Path) -> str:
     """`path` with forward slashes, relative to the current folder when it lies below it."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
-    here = Path.cwd()
+    try:
+        absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+        here = Path.cwd()
+    except FileNotFoundError:  # The current folder was removed.
+        return path.as_posix()
     return (absolute.relative_to(here) if absolute.is_relative_to(here) else absolute).as_posix()
 
 

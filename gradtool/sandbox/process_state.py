@@ -32,7 +32,8 @@ def preserved_process_state(*, environment: bool = True) -> Iterator[None]:
     import numpy as np  # Late: the process that reports imports this module without NumPy.
 
     with contextlib.ExitStack() as stack:
-        stack.callback(_restore_folder, os.getcwd())  # noqa: PTH109 - as a string, to go back to
+        with contextlib.suppress(FileNotFoundError):  # Removed by code that ran before.
+            stack.callback(_restore_folder, os.getcwd())  # noqa: PTH109 - to go back to
         stack.callback(_restore_streams, (sys.stdin, sys.stdout, sys.stderr))
         stack.callback(sys.setrecursionlimit, sys.getrecursionlimit())
         stack.callback(np.seterr, **np.geterr())

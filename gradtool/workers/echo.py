@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
 import sys
+
+from gradtool.results.workflow_commands import are_read, without_commands
 
 _MAX_BYTES = 2**20
 """Bytes that the checked code may print in one worker before the rest is dropped."""
-
-_MARK = "| "
-"""Stands before text that the runner of GitHub's workflows would take for a command."""
-
-_COMMAND = re.compile(r"(?m)^(?=[^\S\n]*::)|(?=##\[)")
-"""Where such text begins: the runner skips the spaces before `::` and finds `##[` anywhere."""
 
 
 class Echo:
@@ -25,7 +19,7 @@ class Echo:
     def __init__(self) -> None:
         self._line = b""
         self._printed = 0
-        self._pattern = _COMMAND if os.environ.get("GITHUB_ACTIONS") == "true" else None
+        self._is_read = are_read()
 
     def feed(self, data: bytes) -> None:
         """Write the lines of `data` that are complete; without data, all that was kept."""
@@ -44,7 +38,4 @@ class Echo:
 
     def _write(self, lines: bytes) -> None:
         text = lines.decode("utf-8", "backslashreplace")
-        if self._pattern:
-            # A lone carriage return ends a line too, for the runner and for a terminal.
-            text = self._pattern.sub(_MARK, text.replace("\r\n", "\n").replace("\r", "\n"))
-        sys.stderr.write(text)
+        sys.stderr.write(without_commands(text) if self._is_read else text)

@@ -84,6 +84,16 @@ def test_a_signal_leaves_no_process_no_half_report_and_no_false_pass(
     require_undamaged(checked, is_over=run.returncode == ExitCode.FAILED)
 
 
+def test_a_fork_server_that_is_stopped_as_it_starts_is_replaced(checked: Path) -> None:
+    with Marked() as marked:
+        run = start(checked, marked, "right.py", "wrong.py")
+        hit(run, ROLES["fork server"], signal.SIGSTOP, Random(0))
+        run.communicate(timeout=60)
+        assert marked.left() == []
+    assert run.returncode == ExitCode.FAILED
+    require_undamaged(checked, is_over=False)
+
+
 def hit(run: subprocess.Popen[str], depth: int, sent: signal.Signals, chance: Random) -> None:
     """Send a signal to the run, or to one of its descendants at a depth, once there is one."""
     while run.poll() is None and not descendants(run.pid, depth):

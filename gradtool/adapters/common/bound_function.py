@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -85,7 +87,8 @@ class BoundFunction:
 
 def _folder(function: Any) -> Path:
     """Return the folder of the module that defines `function`; the current one if there is none."""
-    try:
+    with contextlib.suppress(TypeError):
         return Path(inspect.getfile(inspect.unwrap(function))).parent
-    except TypeError:
+    with contextlib.suppress(FileNotFoundError):  # Code that ran before may have removed it.
         return Path.cwd()
+    return Path(os.sep)

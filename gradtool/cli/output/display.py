@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import io
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from gradtool.cli.output.streams import reader_may_leave
 from gradtool.report.formats import renderer
+from gradtool.results.workflow_commands import are_read, without_commands
 
 if TYPE_CHECKING:
     from gradtool.config.options import Watcher
@@ -38,15 +39,23 @@ class Display:
             if self.form in _MACHINE_READ:
                 stream.write(renderer(self.form)(report))
                 return
-            if self.form is None and os.environ.get("GITHUB_ACTIONS") == "true":
+            if not are_read():
+                self._render(report, stream)
+                return
+            if self.form is None:
                 from gradtool.report.formats.github import commands
 
                 stream.writelines(f"{line}\n" for line in commands(report))
-            from gradtool.report import terminal
-            from gradtool.report.terminal.console import make_console
+            text = io.StringIO()
+            self._render(report, text)
+            stream.write(without_commands(text.getvalue()))
 
-            console = make_console(stream, self.color)
-            terminal.render(report, console, verbosity=self.verbosity, durations=self.durations)
+    def _render(self, report: Report, stream: TextIO) -> None:
+        from gradtool.report import terminal
+        from gradtool.report.terminal.console import make_console
+
+        console = make_console(stream, self.color)
+        terminal.render(report, console, verbosity=self.verbosity, durations=self.durations)
 
     def show_collected(self, modules: tuple[ModuleResult, ...]) -> None:
         """Print the cases that a run would check."""
