@@ -34,7 +34,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def _obstacle() -> str | None:
-    """What keeps any command from running in this process."""
+    """Return the reason why no command can run in this process, if there is one."""
     if sys.flags.optimize > 1:
         return "Python drops docstrings here, which help and rules consist of; unset PYTHONOPTIMIZE"
     try:
