@@ -2,13 +2,15 @@
 
 The local files that a module imports are read from its source, which is never run. Imports
 count wherever they stand: in functions, under conditions, for type checkers only. A name that
-could be a module or a value counts as both. So the answer has too many files rather than too
-few.
+could be a module or a value counts as both. Absolute imports start where Python looks for them,
+too, such as in ``PYTHONPATH`` or an editable installation. So the answer has too many files rather
+than too few.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -79,6 +81,7 @@ class LocalImports:
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = tuple(roots)
         self._direct: dict[Path, frozenset[Path]] = {}
+        self._found: dict[str, tuple[Path, ...]] = {}
 
     def reached(self, path: Path) -> frozenset[Path]:
         """Return `path`, what it imports, what that imports, and so on; some need not exist."""
@@ -105,11 +108,35 @@ class LocalImports:
         except LoadError:
             return
         # Relative imports count from the package itself in its __init__.py.
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        for imported in _names(tree, package):
+        own_package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        for imported in _names(tree, own_package):
             # Without resolving which one wins: too many candidates only check too much.
-            for root in dict.fromkeys((folder, *self._roots)):
+            package = imported.partition(".")[0]
+            if package not in self._found:
+                self._found[package] = _root_of(package)
+            for root in dict.fromkeys((folder, *self._roots, *self._found[package])):
                 yield from _module_files(root, imported)
+
+
+def _root_of(package: str) -> tuple[Path, ...]:
+    """The folder that this Python would import `package` from, unless libraries are there."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError, AttributeError):  # A finder of somebody's may raise anything.
+        return ()
+    if spec is None:
+        return ()
+    origins = [spec.origin] if spec.has_location and spec.origin else []
+    places = spec.submodule_search_locations or origins
+    roots = {real_path(Path(place)).parent for place in places}
+    return tuple(root for root in sorted(roots) if not _is_of_libraries(root))
+
+
+def _is_of_libraries(folder: Path) -> bool:
+    import sysconfig  # Late: it takes long, and few runs ask.
+
+    paths = sysconfig.get_paths()
+    return any(folder.is_relative_to(paths[kind]) for kind in ("stdlib", "purelib", "platlib"))
 
 
 def _packages_above(path: Path, root: Path) -> Iterator[Path]:

@@ -43,8 +43,8 @@ def repository(write: Write) -> Path:
     return root
 
 
-def found(ref: str = "HEAD") -> set[str]:
-    options = check_options(paths=(".",))
+def found(ref: str = "HEAD", path: str = ".") -> set[str]:
+    options = check_options(paths=(path,))
     configs = Configs(options.config)
     targets = find_targets(options.selection.paths, configs.excludes)
     return {target.shown for target in changed_since(targets, ref, configs)}
@@ -112,6 +112,18 @@ def test_a_hook_of_git_knows_the_same(
     monkeypatch.setenv("GIT_INDEX_FILE", ".git/index.lock")
     write({"src/pkg/alone.py": "Y = 1\n"})
     assert found() == {"src/pkg/alone.py"}
+
+
+@pytest.mark.parametrize("place", ["vendored/steps.py", "vendored/steps/__init__.py"])
+def test_an_import_is_found_where_python_looks_for_it(
+    repository: Path, write: Write, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    write({place: "", "ops/op.py": "import steps\n"})
+    git("add", ".")
+    git("commit", "-m", "two")
+    monkeypatch.syspath_prepend(str(repository / "vendored"))
+    write({place: "Y = 1\n"})
+    assert found(path="ops") == {"ops/op.py"}
 
 
 def test_imports_in_a_circle_come_to_an_end(write: Write) -> None:
