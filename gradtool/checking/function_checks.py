@@ -111,7 +111,7 @@ def _not_executed(
     planned: PlannedFunction, cases: Sequence[Checked], coverage: Coverage | None
 ) -> CheckResult:
     covered = (
-        f"; {coverage.covered} of {coverage.branches} branches covered with exploring"
+        f"; with exploring, {coverage.covered} of {coverage.branches} branches were taken"
         if coverage
         else ""
     )

@@ -37,7 +37,7 @@ _PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         "transfer.md",
         ("gradtool profile-transfer --size 1MiB,64MiB --report json=transfer.json",),
     ),
-    "record": ("recording.md", ("gradtool record pytest tests",)),
+    "record": ("recording.md", ("gradtool record -- pytest tests",)),
     "run": ("engines.md", ("gradtool run train.py --epochs 1",)),
     "schema": ("ci.md", ("gradtool schema report",)),
 }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Check = Callable[["CheckOptions"], tuple[Report, ExitCode]]
 """Makes a run, prints its report, and returns both."""
 
-_WAITING = "waiting for changes; Ctrl-C ends"
+_WAITING = "waiting for changes; press Ctrl-C to stop"
 
 
 def watch(options: CheckOptions, check: Check) -> ExitCode:

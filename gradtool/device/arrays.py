@@ -32,7 +32,7 @@ def array_module(kind: str) -> Any:
         import cupy
     except ImportError as error:
         raise DeviceUnavailableError(
-            "device 'cuda' needs CuPy, which is not installed: install gradtool[cuda12] or "
+            "CuPy is not installed: install gradtool[cuda12] or "
             "gradtool[cuda13], as your driver requires, or use device 'cpu'"
         ) from error
     return cupy

@@ -40,7 +40,11 @@ def page_locking() -> Iterator[ProbeResult]:
         return
     limit = lock_limit()
     small = limit is not None and limit < 64 << 20
-    advice = "profile-transfer can lock 64 MiB and more: raise it with ulimit -l" if small else ""
+    advice = (
+        "to measure larger locked buffers with profile-transfer, raise it with ulimit -l"
+        if small
+        else ""
+    )
     yield ProbeResult(
         name="page locking", state="works", found=f"limit: {limit_text()}", advice=advice
     )

@@ -23,7 +23,7 @@ def results(
 
 
 def _result(node: str, checkable: Checkable, found: Discovered, settings: Settings) -> CheckResult:
-    where = f"where {found.variant.change} (beside case {found.case.name!r})"
+    where = f"where {found.variant.change} (otherwise like case {found.case.name!r})"
     flaws = tuple(
         replace(flaw, message=f"{flaw.message}; found by exploring, {where}")
         for flaw in found.outcome.flaws

@@ -17,7 +17,10 @@ from gradtool.results.report import (
 )
 from gradtool.verify.rules import RULES, codes
 
-_INFERRED = "its arguments were inferred: if they make no sense, give it a case in gradtool.yaml"
+_INFERRED = (
+    "the arguments were inferred: if they make no sense, write a case in gradtool.yaml or "
+    "sample_inputs"
+)
 
 
 _LACKING = re.compile(r"gradtool's (engine has no|runs on NumPy)|a stand-in takes its place")

@@ -20,7 +20,7 @@ from gradtool.results.report import (
 )
 from gradtool.verify.rules import codes
 
-_HINT = "if these arguments make no sense, give it a case in gradtool.yaml"
+_HINT = "if they make no sense, write a case in gradtool.yaml or sample_inputs"
 
 _ALONE = "the arguments were inferred, and no other case confirms the finding"
 

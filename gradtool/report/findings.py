@@ -98,7 +98,7 @@ def advice(finding: Finding) -> list[tuple[str, str]]:
     pairs = [("hint", finding.hint and one_line(finding.hint))]
     pairs.append(("replay", finding.replay and printable(finding.replay)))
     pairs.append(("repair", finding.repair and printable(finding.repair)))
-    pairs.append(("keep", finding.case and printable(finding.case)))
+    pairs.append(("case", finding.case and printable(finding.case)))
     pairs.append(("explain", explain_command(finding)))
     return [(label, text) for label, text in pairs if text]
 

@@ -47,6 +47,8 @@ class Scaffold:
     functions: int
     """Functions whose cases are written out."""
     cases: int
+    checkable: int
+    """Functions that have cases, written out or not."""
     remarked: int
     """Functions and modules that only a comment speaks of."""
 
@@ -62,18 +64,19 @@ def configuration(
     """
     written: list[str] = []
     remarks: list[str] = []
-    count = 0
+    count = checkable = 0
     for module in modules:
         remarks += _reasons(module.path, module.checks)
         for function in module.functions:
             node = f"{module.path}::{function.name}"
+            checkable += not function.checks
             section = written_section(node, cases.get(node, ()))
             if section is None:
                 remarks += _remark(node, function)
             else:
                 written.append(section)
                 count += len(cases[node])
-    return Scaffold(_text(written, remarks), len(written), count, len(remarks))
+    return Scaffold(_text(written, remarks), len(written), count, checkable, len(remarks))
 
 
 def _text(written: Sequence[str], remarks: Sequence[str]) -> str:
@@ -121,7 +124,7 @@ def workflow(paths: Sequence[str], functions: int, folder: str) -> str:
 
 
 _WORKFLOW = """\
-# Fails if a gradient is wrong, or if fewer Functions are checked than gradtool.yaml lists.
+# Fails if a gradient is wrong, or if fewer Functions are checked than gradtool init found.
 name: gradtool
 
 on:

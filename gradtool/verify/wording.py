@@ -11,9 +11,15 @@ from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.thresholds.diagnosis import MOST_SHOWN_DIGITS, SHOWN_DIGITS
 
 
-def off(comparison: Comparison, worst: Worst) -> str:
-    """Word the error: ``in 12 of 600 entries; worst at [3]: analytic 0.5, numeric 1 ± 2e-11``."""
-    return f"{share(comparison, worst)}: {values(comparison, worst)}"
+def off(comparison: Comparison, worst: Worst, rows: Sequence[str] = ()) -> str:
+    """Word the error: ``in 12 of 600 entries; worst at [3]: analytic 0.5, numeric 1 ± 2e-11``.
+
+    Args:
+        comparison: The derivatives.
+        worst: The worst entry.
+        rows: Names of what is differentiated; by default the outputs, by their numbers.
+    """
+    return f"{share(comparison, worst, rows)}: {values(comparison, worst)}"
 
 
 def values(comparison: Comparison, worst: Worst) -> str:
@@ -34,7 +40,7 @@ def values(comparison: Comparison, worst: Worst) -> str:
     return f"analytic {shown[0]}, numeric {shown[1]} ± {entry.error:.1g}"
 
 
-def share(comparison: Comparison, worst: Worst) -> str:
+def share(comparison: Comparison, worst: Worst, rows: Sequence[str] = ()) -> str:
     """Word the number of wrong entries, and the place of the worst."""
     if comparison.located:
         return _located(comparison, worst)
@@ -44,13 +50,14 @@ def share(comparison: Comparison, worst: Worst) -> str:
     if worst.compared == 1:
         return place
     count = f"{worst.wrong} of {worst.compared} entries"
-    return f" in {count}; worst{place}{_for_output(comparison, worst)}"
+    return f" in {count}; worst{place}{_for_output(comparison, worst, rows)}"
 
 
-def _for_output(comparison: Comparison, worst: Worst) -> str:
+def _for_output(comparison: Comparison, worst: Worst, rows: Sequence[str]) -> str:
     """``, for output 1 at [3, 4]``; nothing where that is one number or a functional of all."""
     output, index = place_of_row(comparison, worst.row)
-    return f", for output {output} at [{', '.join(map(str, index))}]" if index else ""
+    name = rows[output] if rows and output is not None else f"output {output}"
+    return f", for {name} at [{', '.join(map(str, index))}]" if index else ""
 
 
 def _located(comparison: Comparison, worst: Worst) -> str:

@@ -33,7 +33,7 @@ def only(answers: Iterator[ProbeResult]) -> ProbeResult:
 def test_what_is_required_works_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
-    assert printed.splitlines()[-1].endswith("all that is required works")
+    assert printed.splitlines()[-1].endswith("everything required works")
     for name in ("Python", "NumPy", "BLAS", "CUDA driver", "CuPy", "page locking", "terminal"):
         assert f"{name} " in printed
 

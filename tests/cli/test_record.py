@@ -50,6 +50,15 @@ def test_a_wrong_gradient_fails(project):
     assert record() == 1
 
 
+def test_replaced_samples_are_reported(project, capfd):
+    samples = "    @staticmethod\n    def sample_inputs():\n        yield torch.ones(2), 'mean'\n"
+    (project / "ops.py").write_text(f"{OPS.rstrip()}\n\n{samples}")
+    record("--no-check")
+    assert (
+        "ops.py::Take: the cases in that file replace its sample_inputs" in capfd.readouterr().err
+    )
+
+
 def test_a_second_run_adds_nothing(project, capfd):
     record("--no-check")
     before = (project / "gradtool.yaml").read_text()

@@ -82,7 +82,7 @@ def test_failures_of_earlier_runs_are_named_until_they_pass(
         {"right_helper.py": "factor = 3.0\n"},
         {"left_helper.py": "factor = 3\n"},
     )
-    waits = run("check", ".", "--watch")[2].split("waiting for changes; Ctrl-C ends\n")
+    waits = run("check", ".", "--watch")[2].split("waiting for changes; press Ctrl-C to stop\n")
     named = "still failing: left.py::Left[inferred]\n"
     assert [named in said for said in waits[:4]] == [False, False, True, False]
 

@@ -40,7 +40,7 @@ def test_unknown_names_are_refused(device: str) -> None:
 def test_without_cupy_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert message("cuda") == (
-        "--device cuda cannot be used: device 'cuda' needs CuPy, which is not installed: install "
+        "--device cuda cannot be used: CuPy is not installed: install "
         "gradtool[cuda12] or gradtool[cuda13], as your driver requires, or use device 'cpu'"
     )
 

@@ -24,6 +24,6 @@ def test_a_report_explains_itself() -> None:
     judged = apply([hint_at_inferred_arguments, warn_of_faults, describe_rules], raw)
     (found,) = judged.findings()
     assert found.hint is not None
-    assert found.hint.startswith("look; its arguments were inferred: ")
+    assert found.hint.startswith("look; the arguments were inferred: ")
     assert judged.notices == ("warning: gradtool itself failed at m.py::F: Oops",)
     assert [rule.code for rule in judged.rules] == ["GT004"]

@@ -34,7 +34,7 @@ def test_what_fails_at_both_fails_and_says_where_the_arguments_come_from() -> No
     assert verdicts(function) == [Verdict.FAIL, Verdict.FAIL]
     assert function.cases[0].checks[0].findings[0].hint == (
         "look; its arguments were inferred from the call at line 3: "
-        "if these arguments make no sense, give it a case in gradtool.yaml"
+        "if they make no sense, write a case in gradtool.yaml or sample_inputs"
     )
 
 

@@ -74,6 +74,25 @@ def test_the_number_of_calls_makes_way_where_columns_are_few(report: Report) -> 
     assert "21 fwd, 10 bwd" in plain(report, width=110)
 
 
+def test_the_outcome_of_a_long_name_starts_in_its_column(report: Report) -> None:
+    name = "LinearWithALongName[inferred-with-residual]"
+    text = plain(renamed(report, name), width=80).splitlines()
+    at = next(place for place, line in enumerate(text) if name in line)
+    assert text[at].endswith(" ms")
+    assert text[at + 1].startswith(" " * 40)
+
+
+def renamed(report: Report, name: str) -> Report:
+    """The report with another name of its first Function's first case that passed."""
+    function, _, case = name[:-1].partition("[")
+    module = report.modules[0]
+    first = module.functions[0]
+    cases = (msgspec.structs.replace(first.cases[0], name=case), *first.cases[1:])
+    changed = msgspec.structs.replace(first, name=function, cases=cases)
+    module = msgspec.structs.replace(module, functions=(changed, *module.functions[1:]))
+    return msgspec.structs.replace(report, modules=(module, *report.modules[1:]))
+
+
 def test_quiet_leaves_out_the_header_and_the_table(passing_report: Report) -> None:
     text = plain(passing_report, verbosity=-1)
     assert len(text.splitlines()) == 1

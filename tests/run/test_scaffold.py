@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from gradtool.results.report import CheckResult, Finding, Location, ModuleResult, Severity, Verdict
+from gradtool.results.report import (
+    CaseResult,
+    CheckResult,
+    Finding,
+    FunctionResult,
+    Location,
+    ModuleResult,
+    Severity,
+    Verdict,
+)
 from gradtool.run.scaffold import configuration, workflow
 
 
@@ -44,3 +53,10 @@ def test_a_comment_is_one_line_that_yaml_accepts() -> None:
 def test_a_path_that_begins_with_a_dash_is_no_option_of_the_workflow() -> None:
     steps = yaml.safe_load(workflow(["-x.py", "ops"], 3, ""))["jobs"]["gradients"]["steps"]
     assert steps[-1]["run"] == "gradtool check ./-x.py ops --require-functions 3"
+
+
+def test_functions_with_cases_count_even_if_none_is_written_out() -> None:
+    case = CaseResult(name="sample1", arguments=(), source="sample_inputs")
+    function = FunctionResult(name="F", location=Location(path="a.py"), cases=(case,), checks=())
+    found = configuration([ModuleResult(path="a.py", functions=(function,))], {})
+    assert (found.functions, found.checkable) == (0, 1)

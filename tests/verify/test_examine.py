@@ -378,7 +378,9 @@ def test_double_backward_without_a_graph_is_cut(function):
     assert {code for code, outcome in outcomes.items() if outcome.flaws} == {"GT202"}
     assert len(outcomes["GT202"].flaws) == 2
     first = outcomes["GT202"].flaws[0].message
-    assert first.startswith("second derivative, of the gradient of `x` by `x`, is wrong in 6 of 6")
+    assert first.startswith(
+        "derivative of the gradient of `x` with respect to `x` is wrong in 6 of 6"
+    )
     assert _blocked_by(outcomes["GT201"]) == "GT202"
 
 
@@ -407,7 +409,7 @@ def test_a_wrong_second_derivative(function):
         return -first, last
 
     flaw = _only(function(np.sin, _cos, (X,), second=second), "GT201")
-    assert "of the gradient of `x` by `x`, is wrong in 6 of 6 entries" in flaw.message
+    assert "of the gradient of `x` with respect to `x` is wrong in 6 of 6 entries" in flaw.message
 
 
 def test_double_backward_raised(function):

@@ -55,7 +55,7 @@ def _show(found: DoctorReport, color: str) -> None:
 
     console = make_console(sys.stdout, cast("Any", color))
     stopping = [answer.name for answer in found.answers if answer.stops]
-    verdict = f"gradtool {found.gradtool}: all that is required works"
+    verdict = f"gradtool {found.gradtool}: everything required works"
     if stopping:
         verdict = f"gradtool {found.gradtool} cannot work: fix {', '.join(stopping)}"
     render([msgspec.to_builtins(answer) for answer in found.answers], console, verdict=verdict)

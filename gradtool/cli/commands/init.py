@@ -88,7 +88,7 @@ def _text(path: Path, found: Scaffold, paths: Sequence[str], top: Path) -> str:
     if path.suffix == ".yaml":
         return found.text
     folder = os.path.relpath(Path.cwd(), top).replace(os.sep, "/")
-    return workflow(paths, max(found.functions, 1), "" if folder == "." else folder)
+    return workflow(paths, max(found.checkable, 1), "" if folder == "." else folder)
 
 
 def _written(path: Path, text: str | None, found: Scaffold) -> str:

@@ -47,7 +47,8 @@ _Scenarios = Annotated[
     ),
 ]
 _Budget = Annotated[
-    float | None, typer.Option(metavar="SECONDS", min=0.1, help="Total measuring time.")
+    float | None,
+    typer.Option(metavar="SECONDS", min=0.1, help="Total measuring time; 60 by default."),
 ]
 _Config = Annotated[
     str | None, typer.Option(metavar="FILE", help="YAML file that selects what to measure.")

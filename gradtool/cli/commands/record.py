@@ -75,9 +75,23 @@ def _record(
     added = _write(path, kept)
     counts = plural(added, "new case"), plural(len(kept), "Function")
     print(f"{os.path.relpath(path)}: {' of '.join(counts)}")
+    for each in filter(_has_samples, kept):
+        print(f"{_shown(each)}: the cases in that file replace its sample_inputs", file=sys.stderr)
     if no_check:
         return ExitCode.PASSED
     return _check(path, kept)
+
+
+def _has_samples(recorded: Recorded) -> bool:
+    """Return True if the source of a Function declares samples; without importing it."""
+    import ast
+
+    classes = (
+        node
+        for node in ast.walk(ast.parse(recorded.file.read_bytes()))
+        if isinstance(node, ast.ClassDef) and node.name == recorded.function.rpartition(".")[2]
+    )
+    return any(getattr(each, "name", "") == "sample_inputs" for cls in classes for each in cls.body)
 
 
 def _file(config: str | None) -> Path:

@@ -107,6 +107,8 @@ def claim_outputs(
 
 def _parsed(request: str, formats: Mapping[str, str]) -> OutputRequest:
     form, _, name = request.partition("=")
+    if not name and "." in form:
+        raise UsageError(f"--report {request}: put the format first, such as html={request}")
     choose(form, list(formats), "format for --report:")
     if not name:
         raise UsageError(f"--report {request}: no file named; write --report {form}=PATH")

@@ -97,7 +97,7 @@ def _hint(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
-    """The replay command or, without one, node and seed; then what repairs or keeps it."""
+    """The replay command or, without one, node and seed; then what repairs it, and its case."""
     if finding.replay:
         yield "replay", printable(finding.replay)
     else:
@@ -107,14 +107,14 @@ def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
     if finding.repair:
         yield "repair", printable(finding.repair)
     if finding.case:
-        yield "keep", printable(finding.case)
+        yield "case", printable(finding.case)
 
 
 def _explain(finding: Finding) -> list[tuple[str, str]]:
     return [("explain", explain_command(finding))]
 
 
-_WHOLE = frozenset({"node", "replay", "repair", "keep", "explain"})
+_WHOLE = frozenset({"node", "replay", "repair", "case", "explain"})
 """Labels of texts that people copy: they are never broken."""
 
 

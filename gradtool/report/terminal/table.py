@@ -68,7 +68,12 @@ class _Table:
 
     def write(self, row: Row) -> None:
         lead, column = self._lead(row)
-        self._page.wrapped(_outcome(row, self._strict), first=lead, indent=column)
+        outcome = _outcome(row, self._strict)
+        if column < len(lead) and len(lead) + len(outcome) > self._page.width:
+            lead.rstrip()
+            self._page.whole(lead)
+            lead = Text(" " * column)
+        self._page.wrapped(outcome, first=lead, indent=column)
         below = _INDENT + self._verdict + _GAP
         for line in self._more(row):
             self._page.wrapped(Text(line, style=DIM), first=Text(" " * below), indent=below + 2)

@@ -16,7 +16,7 @@ from gradtool.transfer.measuring.timing import Times
 KEPT = 200
 """Samples that a record keeps at most."""
 
-NOT_REACHED = "not measured: time ran out before its first sample"
+NOT_REACHED = "time ran out before the first sample"
 
 
 @dataclass(frozen=True)

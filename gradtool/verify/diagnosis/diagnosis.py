@@ -46,7 +46,8 @@ class Diagnosis:
         share = "every entry"
         if self.explained < self.compared:
             share = f"the {self.explained} of {self.compared} entries where it can be determined"
-        return f"{self.text} (fits {share} to {self.misfit:.1g})"
+        precision = f"to {self.misfit:.1g}" if self.misfit else "exactly"
+        return f"{self.text} (fits {share} {precision})"
 
 
 def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Diagnosis | None:

@@ -77,11 +77,17 @@ def flaws(subject: Subject, hint: str | None = None) -> Iterator[Flaw]:
             name = subject.second.function.arguments[comparison.argument].name
             worst = find_worst(comparison, chosen)
             yield Flaw(
-                message=f"second derivative, of {_gradients(subject, worst.outputs)} by `{name}`,"
-                f" is wrong{off(comparison, worst)}",
+                message=f"derivative of {_gradients(subject, worst.outputs)} with respect to "
+                f"`{name}` is wrong{off(comparison, worst, _named_gradients(subject))}",
                 evidence=evidence(comparison, worst, name),
                 hint=hint,
             )
+
+
+def _named_gradients(subject: Subject) -> list[str]:
+    """The gradients as rows of the second derivative."""
+    names = (subject.function.arguments[i].name for i in subject.first.inputs)
+    return [f"the gradient of `{name}`" for name in names]
 
 
 def _gradients(subject: Subject, outputs: tuple[int, ...]) -> str:

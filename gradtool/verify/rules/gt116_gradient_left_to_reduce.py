@@ -90,8 +90,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         value = raw[argument.position].value
         if value is not None and value.shape != argument.shape:
             yield Flaw(
-                message=f"gradient of `{argument.name}` has the shape {value.shape}, the input "
-                f"{argument.shape}: autograd sums it",
+                message=f"gradient of `{argument.name}` has the shape {value.shape}, but the "
+                f"input has {argument.shape}: autograd sums the gradient to that shape",
                 hint=f"return grad.sum_to_size({argument.name}.shape)",
                 severity=Severity.NOTE,
             )
