@@ -7,12 +7,13 @@ instead of a full disk. Other systems than POSIX's have no such limits.
 from __future__ import annotations
 
 import contextlib
-import sys
 
 from gradtool.errors import UsageError
 
-if sys.platform != "win32":
+with contextlib.suppress(ImportError):  # Not a POSIX system.
     import resource
+
+_HAS_LIMITS = "resource" in globals()
 
 _MOST_OPEN = 4096
 """Files that a worker may have open; some systems allow millions."""
@@ -29,7 +30,7 @@ _OF_A_WORKER = 4
 
 def open_limit() -> int:
     """Return how many files this process may have open."""
-    if sys.platform == "win32":
+    if not _HAS_LIMITS:
         return _MOST_OPEN
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _smaller(soft, _MOST_OPEN)
@@ -52,7 +53,7 @@ def most_workers() -> int:
 
 def limit_files() -> None:
     """Limit the files of this process, and of those that it starts."""
-    if sys.platform != "win32":
+    if _HAS_LIMITS:
         _limit(resource.RLIMIT_NOFILE, _MOST_OPEN)
         _limit(resource.RLIMIT_FSIZE, _LARGEST)
 
