@@ -47,7 +47,7 @@ class Target:
 
 
 def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
-    """List the files that `paths` stand for, each once, in the order of `paths`.
+    """List the files that `paths` stand for, each once, in one order however they are given.
 
     Raises:
         UsageError: A path does not exist or cannot be a module.
@@ -62,7 +62,13 @@ def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
             target = targets.setdefault(known, Target(path, shown_path(path), named))
             target.named |= named
             target.add(function, case)
-    return list(targets.values())
+    return sorted(targets.values(), key=_place)
+
+
+def _place(target: Target) -> list[tuple[bool, str]]:
+    """The key that sorts files as `walk` does: those of a folder before the folders in it."""
+    *folders, name = Path(target.shown).parts
+    return [*((True, folder) for folder in folders), (False, name)]
 
 
 def _files(path: Path, one: bool, excluded: Excluded) -> Iterator[tuple[Path, bool]]:

@@ -48,9 +48,9 @@ def test_a_folder_is_walked_in_sorted_order_without_what_is_not_the_users(tree: 
     assert shown(find_targets((".",), nothing)) == ["a.py", "b.py", "sub/c.py", "sub/deep/d.py"]
 
 
-def test_paths_keep_their_order_and_appear_once(tree: Path) -> None:
+def test_files_have_one_order_and_appear_once(tree: Path) -> None:
     found = find_targets(("sub", "b.py", "./b.py", str(tree / "a.py"), "sub/c.py"), nothing)
-    assert shown(found) == ["sub/c.py", "sub/deep/d.py", "b.py", "a.py"]
+    assert shown(found) == ["a.py", "b.py", "sub/c.py", "sub/deep/d.py"]
     assert [target.named for target in found] == [True, False, True, True]
 
 
