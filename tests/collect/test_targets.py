@@ -51,14 +51,14 @@ def test_a_folder_is_walked_in_sorted_order_without_what_is_not_the_users(tree: 
 def test_files_have_one_order_and_appear_once(tree: Path) -> None:
     found = find_targets(("sub", "b.py", "./b.py", str(tree / "a.py"), "sub/c.py"), nothing)
     assert shown(found) == ["a.py", "b.py", "sub/c.py", "sub/deep/d.py"]
-    assert [target.named for target in found] == [True, False, True, True]
+    assert [target.named for target in found] == [True, True, True, False]
 
 
 def test_a_file_outside_the_current_folder_is_shown_whole(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tree / "sub")
-    assert shown(find_targets(("../a.py", "c.py"), nothing)) == [(tree / "a.py").as_posix(), "c.py"]
+    assert shown(find_targets(("../a.py", "c.py"), nothing)) == ["c.py", (tree / "a.py").as_posix()]
 
 
 def test_what_is_excluded_is_left_out_of_a_walk_only(tree: Path) -> None:
