@@ -37,6 +37,7 @@ def main(control: int) -> NoReturn:
     end = socket.socket(fileno=control)
     # It then ends like by any other signal, and is replaced.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     control_group.enter()
     limit_files()
     sys.argv[:] = ["gradtool"]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,7 +115,7 @@ def call_off() -> None:
 
 def _start() -> Launched:
     ours, theirs = socket.socketpair()
-    with theirs:
+    with theirs, _without_interrupts():
         process = subprocess.Popen(
             _command(theirs.fileno()),
             pass_fds=[theirs.fileno()],
@@ -125,6 +127,16 @@ def _start() -> Launched:
         )
     _alive.add(process.pid)
     return Launched(process, ours)
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Start processes in the block that an interrupt reaches only once they let it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _command(control: int) -> list[str]:
