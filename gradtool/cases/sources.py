@@ -37,7 +37,7 @@ from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Location, Relaxation
 from gradtool.sandbox import debugger
 
-_NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
+_NEEDS_CUDA = re.compile(r"\bcuda\b|CuPy|NVIDIA", re.IGNORECASE)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
 
 _LACKS = {

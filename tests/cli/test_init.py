@@ -114,7 +114,7 @@ def test_a_workflow_is_written_beside_an_existing_configuration(run: Run) -> Non
     assert Path("gradtool.yaml").read_text() == "version: 1\n"
     written = yaml.safe_load(Path(".github/workflows/gradtool.yml").read_text())
     steps = written["jobs"]["gradients"]["steps"]
-    assert steps[-1]["run"] == "gradtool check ops.py --require-functions 1"
+    assert steps[-1]["run"] == "gradtool check ops.py --require-functions 2"
     assert "defaults" not in written["jobs"]["gradients"]
 
 
