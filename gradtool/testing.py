@@ -35,33 +35,32 @@ def check(
     witness: bool = True,
     explore: str | None = None,
 ) -> Report:
-    """Check one Function, at cases of the caller's or its own.
+    """Check one Function, at the given cases or its own.
 
     ``check(Linear, [(x, weight), Case((x,), {"bias": None}, name="no-bias")])``
 
     Args:
         function: A `Function` subclass, its ``apply``, a custom operator, an ``nn.Module`` or its
-            class, or a callable made of tensor operations: gradtool's or PyTorch's.
+            class, or a callable made of tensor operations, from gradtool or from PyTorch.
         cases: Tuples of arguments, or `Case` objects; a bare tensor is a single argument.
-            Without them, the Function's own ``sample_inputs`` are used, or arguments are
-            inferred from its signature. When no tensor of a case requires a gradient, all
-            floating ones do.
-        seed: Seed of everything random.
-        atol: Absolute tolerance, in place of one fitted to the dtype.
-        rtol: Relative tolerance, in place of one fitted to the dtype.
-        dtype: Dtype of all floating tensors: ``float32`` or ``float64``.
-        select: Rule codes, or prefixes of them, to ask; all by default.
-        ignore: Rule codes, or prefixes of them, to leave out.
-        engine: ``bundled`` or ``torch``; None: whose Function or tensors these are.
-        witness: Also differentiate the recorded forward step by step, beside the evaluations.
-        explore: Effort to find arguments beside the cases at which it is wrong: ``off``,
+            By default, the Function's own ``sample_inputs``, or arguments inferred from its
+            signature. If no tensor of a case requires a gradient, all floating-point tensors do.
+        seed: Seed of all random numbers.
+        atol: Absolute tolerance, instead of the default for the dtype.
+        rtol: Relative tolerance, instead of the default for the dtype.
+        dtype: Dtype of all floating-point tensors: ``float32`` or ``float64``.
+        select: Codes of the rules to check, or prefixes of them; all by default.
+        ignore: Codes of the rules to skip, or prefixes of them.
+        engine: ``bundled`` or ``torch``; by default, that of the Function or its tensors.
+        witness: Also differentiate the recorded forward step by step, as exact evidence.
+        explore: Effort to look for other arguments at which the Function is wrong: ``off``,
             ``quick``, the default, or ``deep``.
 
     Returns:
-        The report, whose ``verdict`` is the worst there is and whose ``findings()`` say why.
+        The report. Its ``verdict`` is the worst of all checks, and its ``findings()`` say why.
 
     Raises:
-        TypeError: `function` cannot be called, or `cases` is no list of cases.
+        TypeError: `function` cannot be called, or `cases` is not a list of cases.
         UsageError: A rule or an option does not exist.
     """
     given = None if cases is None else _listed(cases)
@@ -102,18 +101,18 @@ def assert_right(
     strict: bool = False,
     **options: Any,
 ) -> None:
-    """Fail unless a Function is right, with the findings as `gradtool check` prints them.
+    """Fail with the findings, as `gradtool check` prints them, unless a Function is right.
 
     Args:
-        function: As `check` takes it.
-        cases: As `check` takes them.
-        strict: Let warnings fail too.
-        options: Those of `check`.
+        function: The same as for `check`.
+        cases: The same as for `check`.
+        strict: Fail for warnings, too.
+        options: Other arguments of `check`.
 
     Raises:
         AssertionError: A rule is broken, or something could not be verified or checked.
-        TypeError: As `check` raises it.
-        UsageError: As `check` raises it.
+        TypeError: The same as for `check`.
+        UsageError: The same as for `check`.
     """
     __tracebackhide__ = True
     from gradtool.report.findings import problems

@@ -23,8 +23,8 @@ class Case:
         name: Name in node ids and reports; a case without one is numbered.
         atol: Absolute tolerance of this case.
         rtol: Relative tolerance of this case.
-        reason: Why it needs a tolerance of its own; shown in reports.
-        expires: The last day on which it may have it, a date or ``"2027-01-31"``.
+        reason: Why the case needs its own tolerance; shown in reports.
+        expires: The last day of the tolerance: a date, or text such as ``"2027-01-31"``.
 
     Raises:
         TypeError: `args` is not a tuple or list of arguments, such as a bare tensor.

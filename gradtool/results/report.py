@@ -53,7 +53,7 @@ SCHEMA_VERSION = 1
 
 
 class Verdict(enum.Enum):
-    """The answer to one check, or to everything below a case, Function or module."""
+    """The result of one check, or the worst result in a case, a Function or a module."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -72,7 +72,7 @@ class Location(Struct, frozen=True, kw_only=True):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One rule broken at one case, with what a person needs to act on it."""
+    """One broken rule at one case, with everything that a person needs to act on it."""
 
     rule: str
     """Stable code, such as ``GT101``."""
@@ -261,7 +261,7 @@ class OwnFault(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """A whole run."""
+    """The results of a whole run."""
 
     schema: int = SCHEMA_VERSION
     environment: Environment
@@ -302,13 +302,13 @@ class Report(Struct, frozen=True, kw_only=True):
         return worst(module.verdict for module in self.modules)
 
     def functions(self) -> Iterator[tuple[ModuleResult, FunctionResult]]:
-        """Every Function with the module it is in."""
+        """Every Function, with its module."""
         for module in self.modules:
             for function in module.functions:
                 yield module, function
 
     def checks(self) -> Iterator[CheckResult]:
-        """Every check of the run: of modules, of Functions, of cases."""
+        """Every check of the run, of modules, Functions and cases."""
         for module in self.modules:
             yield from module.checks
             for function in module.functions:
@@ -317,7 +317,7 @@ class Report(Struct, frozen=True, kw_only=True):
                     yield from case.checks
 
     def findings(self) -> Iterator[Finding]:
-        """Every finding of the run, in the order in which the checks were made."""
+        """Every finding of the run, in the order of the checks."""
         for check in self.checks():
             yield from check.findings
 

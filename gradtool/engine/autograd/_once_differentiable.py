@@ -68,10 +68,9 @@ def _refuse_second_derivative(outputs: Any) -> Any:
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare that a ``backward`` cannot be differentiated; trying to is an error.
+    """Declare that a ``backward`` cannot be differentiated, so that differentiating it raises.
 
-    As in torch, the error is raised when the second derivative is taken through a gradient
-    whose cotangent required one.
+    As in torch, only a gradient whose cotangent required a gradient raises.
     """
 
     @functools.wraps(fn)

@@ -341,7 +341,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """The batched output and where its batch dimensions are."""
+        """The batched output and the positions of its batch dimensions."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod "
             "or set generate_vmap_rule=True."
@@ -351,8 +351,8 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and record it.
 
-        Keyword arguments are bound to their positions, and for a Function with
-        `setup_context` defaults are filled in, so that each has its place among the gradients.
+        Keyword arguments are bound to their positions, so that each gradient has a fixed position.
+        For a Function with `setup_context`, defaults are filled in, too.
         """
         separate = cls.setup_context is not Function.setup_context
         # Binding by signature is slow, and not needed for a plain call with ctx.

@@ -89,36 +89,36 @@ def gradcheck(
 
     For each output and each input that requires a gradient, every entry of the Jacobian must
     satisfy ``|analytic - numeric| <= atol + rtol * |numeric|``. Zero cotangents must give zero
-    gradients, and backward must give the same twice.
+    gradients, and two runs of backward must give the same result.
 
     Args:
-        func: Takes the `inputs` as positional arguments, returns a tensor or a flat tuple of
-            tensors. Outputs that require no gradient are not compared, unless none does: then
-            none may depend on the inputs.
-        inputs: One tensor, or a sequence of tensors and other values. Anything that is not a
-            tensor that requires a gradient is passed on.
-        eps: Step of the central differences, absolute.
+        func: A callable that takes the `inputs` as positional arguments and returns a tensor or a
+            flat tuple of tensors. Outputs that require no gradient are not compared. If no output
+            requires one, none may depend on the inputs.
+        inputs: One tensor, or a sequence of tensors and other values. Only tensors that require a
+            gradient are varied.
+        eps: Absolute step of the central differences.
         atol: Absolute tolerance.
         rtol: Relative tolerance.
-        raise_exception: False returns False where a check fails.
+        raise_exception: Raise an error if a check fails, instead of returning False.
         nondet_tol: Largest difference allowed between two runs of backward.
-        check_undefined_grad: Backward must treat undefined cotangents as zeros.
-        check_grad_dtypes: Gradients must have the dtypes of the inputs. Checked if
-            `func` is the ``apply`` of a Function, before the engine casts.
-        check_batched_grad: Backward must treat a batch of cotangents as it treats each.
-        check_batched_forward_grad: Forward mode must treat a batch of tangents so.
-        check_forward_ad: Compare the tangents of forward mode.
-        check_backward_ad: Compare gradients of the backward walk.
-        fast_mode: Compare one random projection of each Jacobian in place of its entries.
-        masked: True lets zero cotangents give gradients that are only close to zero. Its other
-            meaning concerns sparse tensors.
+        check_undefined_grad: Check that backward treats undefined cotangents as zeros.
+        check_grad_dtypes: Check that gradients have the dtypes of the inputs. If `func` is the
+            ``apply`` of a Function, this is checked before the engine casts.
+        check_batched_grad: Check that a batch of cotangents gives the same gradients as each alone.
+        check_batched_forward_grad: Check that a batch of tangents gives the same as each alone.
+        check_forward_ad: Check the tangents of forward mode.
+        check_backward_ad: Check the gradients of reverse mode.
+        fast_mode: Compare one random projection of each Jacobian instead of its entries.
+        masked: Let zero cotangents give gradients that are only close to zero. Other effects
+            concern sparse tensors, which the engine does not have.
 
     Returns:
-        True when everything agrees; False only without `raise_exception`.
+        True if everything agrees; False only without `raise_exception`.
 
     Raises:
         GradcheckError: Something disagrees.
-        AssertionError: Options that contradict each other.
+        AssertionError: Two options contradict each other.
         NotImplementedError: Forward mode meets a Function without a ``jvp``.
         RuntimeError: Elements of an input share memory.
         TypeError: `func` returns something other than tensors.
@@ -175,35 +175,35 @@ def gradgradcheck(
 ) -> bool:
     """Check that the gradients of `func` can themselves be differentiated correctly.
 
-    Checks the map from `inputs` and `grad_outputs` to the gradients of `inputs` as `gradcheck`
-    would. That the gradients are right is for `gradcheck` to say.
+    Applies `gradcheck` to the function that maps `inputs` and `grad_outputs` to the gradients of
+    `inputs`. It does not check those gradients themselves; use `gradcheck` for that.
 
     Args:
         func: As for `gradcheck`.
         inputs: As for `gradcheck`.
-        grad_outputs: A cotangent for each output that requires a gradient, None for an
-            undefined one; differentiated with respect to where it requires a gradient. By
-            default drawn uniformly from [-1, 1).
+        grad_outputs: A cotangent for each output that requires a gradient, or None for an undefined
+            one. Cotangents that require a gradient are varied, too. By default, they are drawn
+            uniformly from [-1, 1).
         eps: As for `gradcheck`.
         atol: As for `gradcheck`.
         rtol: As for `gradcheck`.
-        gen_non_contig_grad_outputs: Drawn cotangents are not contiguous.
+        gen_non_contig_grad_outputs: Make the drawn cotangents non-contiguous.
         raise_exception: As for `gradcheck`.
         nondet_tol: As for `gradcheck`.
         check_undefined_grad: As for `gradcheck`.
         check_grad_dtypes: As for `gradcheck`.
         check_batched_grad: As for `gradcheck`.
-        check_fwd_over_rev: Differentiate the backward walk by forward mode.
-        check_rev_over_rev: Differentiate the backward walk by the backward walk.
+        check_fwd_over_rev: Differentiate reverse mode by forward mode.
+        check_rev_over_rev: Differentiate reverse mode by reverse mode.
         fast_mode: As for `gradcheck`.
         masked: As for `gradcheck`.
 
     Returns:
-        True when everything agrees; False only without `raise_exception`.
+        True if everything agrees; False only without `raise_exception`.
 
     Raises:
         GradcheckError: Something disagrees, or no output requires a gradient.
-        ValueError: Not one of `grad_outputs` for each output that requires a gradient.
+        ValueError: The number of `grad_outputs` is not that of outputs that require a gradient.
         Exception: As for `gradcheck`.
     """
     _expect(
