@@ -1,7 +1,7 @@
 """An exponential that saves its output.
 
-The derivative of ``exp`` is ``exp`` itself, so backward needs no second exponential. An
-output may be saved and still be differentiated again: autograd knows where it came from.
+The derivative of ``exp`` is ``exp`` itself, so backward does not compute it again. A
+Function may save its output and remain differentiable twice: autograd knows where it came from.
 """
 
 from gradtool import Function

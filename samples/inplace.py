@@ -1,14 +1,14 @@
 """A Function that changes its input.
 
-``mark_dirty`` declares that to autograd. Without it, an earlier operation that saved the old
-value would silently use the new one in its gradient.
+``mark_dirty`` declares that to autograd. Without it, an operation that saved the old value
+earlier would silently use the new one in its gradient.
 """
 
 from gradtool import Function, once_differentiable
 
 
 class Inplace(Function):
-    """``x + 1``, written over ``x``."""
+    """``x + 1``, written into ``x``."""
 
     @staticmethod
     def forward(ctx, x):

@@ -1,7 +1,7 @@
-"""Both directions of differentiation in one Function.
+"""A Function with both reverse mode and forward mode.
 
 ``vjp``, another name for ``backward``, carries gradients from outputs to inputs. ``jvp``
-carries tangents from inputs to outputs and finds what ``save_for_forward`` kept.
+carries tangents from inputs to outputs and gets the tensors saved by ``save_for_forward``.
 """
 
 import gradtool.engine as torch

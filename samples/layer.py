@@ -1,7 +1,7 @@
-"""A module: its inputs and its parameters are checked where it is named.
+"""A module, whose gradients are checked with respect to its inputs and parameters.
 
-``gradtool check samples/layer.py::Scale``. Found without a name where gradtool.yaml says how it is
-made; see `module` there.
+Name it, as in ``gradtool check samples/layer.py::Scale``, or describe it in gradtool.yaml, as under
+`module` there; then gradtool finds it by itself.
 """
 
 from gradtool import randn
@@ -9,7 +9,7 @@ from gradtool.engine import nn
 
 
 class Scale(nn.Module):
-    """A factor for each of the last dimension's entries, and what is added to them."""
+    """A factor and a shift for each entry of the last dimension."""
 
     def __init__(self, features=3, shift=True):
         super().__init__()

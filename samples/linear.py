@@ -1,7 +1,7 @@
-"""A linear layer: three inputs, one of them optional.
+"""A linear layer with three inputs, one of them optional.
 
 ``needs_input_grad`` says which gradients the caller asked for. Computing only those
-saves work; returning the others too would not be an error.
+saves work, but returning the others would not be an error.
 """
 
 from gradtool import Function
@@ -21,7 +21,7 @@ class LinearFunction(Function):
     @staticmethod
     def backward(ctx, grad_output):
         # Start from None for every input, then fill in what is needed. Trailing Nones
-        # beyond the arguments of the call are ignored, so this also serves a call
+        # beyond the arguments of the call are ignored, so this also works for a call
         # without bias.
         input, weight, bias = ctx.saved_tensors
         grad_input = grad_weight = grad_bias = None

@@ -1,7 +1,7 @@
-"""What arrives in backward for an output that nobody used.
+"""Gradients of outputs that nobody used.
 
-By default a tensor of zeros. After ``set_materialize_grads(False)`` it is None, which
-saves the zeros and the arithmetic with them, and backward must look before it adds.
+By default, backward receives a tensor of zeros for them. After ``set_materialize_grads(False)``,
+it receives None, which saves work, but which backward must check for.
 """
 
 import gradtool.engine as torch
@@ -18,7 +18,7 @@ class SimpleFunc(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, g1, g2):
-        return g1 + g2  # both are tensors, whatever was used
+        return g1 + g2  # both are tensors, even if an output was not used
 
 
 class Func(Function):
@@ -35,7 +35,7 @@ class Func(Function):
     def backward(ctx, g1, g2):
         (x,) = ctx.saved_tensors
         grad_input = torch.zeros_like(x)
-        if g1 is not None:  # either may be missing
+        if g1 is not None:  # either may be None
             grad_input += g1
         if g2 is not None:
             grad_input += g2

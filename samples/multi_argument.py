@@ -1,9 +1,9 @@
 """Several arguments, and intermediates saved for backward.
 
-A tensor that is neither an input nor an output of forward is a stranger to autograd: its
-history is unknown, so differentiating backward once more would miss a term. Functions
-that save such an intermediate declare with ``@once_differentiable`` that their backward
-cannot be differentiated, and a second derivative raises instead of being wrong.
+Autograd does not know how forward computed a tensor that is neither an input nor an output, so
+differentiating backward would miss a term. Functions that save an intermediate of this kind
+declare with ``@once_differentiable`` that their backward cannot be differentiated. A second
+derivative then raises instead of being wrong.
 """
 
 import gradtool.engine as torch

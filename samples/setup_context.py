@@ -1,7 +1,7 @@
-"""The second way to write a Function: forward computes, ``setup_context`` remembers.
+"""A Function in the second form: forward computes, and ``setup_context`` saves.
 
-Forward then takes no ctx and can be called as an ordinary function. ``setup_context``
-receives what went in, defaults included, and what came out.
+Here, forward takes no ctx and can be called like any other function. ``setup_context``
+receives the inputs, defaults included, and the output.
 """
 
 from gradtool import Function

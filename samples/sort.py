@@ -1,7 +1,7 @@
 """Two outputs, one of which has no derivative.
 
-The permutation that sorts is made of integers. ``mark_non_differentiable`` says so;
-backward still receives a gradient for it, always zero, and ignores it.
+The permutation consists of integers, so ``mark_non_differentiable`` declares that it has no
+gradient. backward still receives one for it, which is always zero, and ignores it.
 """
 
 import gradtool.engine as torch

@@ -1,4 +1,4 @@
-"""The same multiplication with the reason for each line beside it."""
+"""The same multiplication with a comment that explains each line."""
 
 from gradtool import Function
 
@@ -8,13 +8,13 @@ class MulConstant(Function):
 
     @staticmethod
     def forward(ctx, tensor, constant):
-        # A value that is no tensor may be kept on ctx as an attribute. Tensors belong
+        # A value that is not a tensor may be kept on ctx as an attribute. Tensors belong
         # in save_for_backward.
         ctx.constant = constant
         return tensor * constant
 
     @staticmethod
     def backward(ctx, grad_output):
-        # One gradient for each argument of forward. An argument that is no tensor has
-        # none, so its place holds None.
+        # One gradient for each argument of forward. An argument that is not a tensor has
+        # none, so return None in its place.
         return grad_output * ctx.constant, None

@@ -1,4 +1,4 @@
-"""Multiplication by a number that is no tensor, in its shortest form."""
+"""Multiplication by a plain number, in its shortest form."""
 
 from gradtool import Function
 

@@ -1,7 +1,7 @@
-"""The same multiplication, told apart from a gradient of zeros when there is none.
+"""The same multiplication, without work for an undefined gradient.
 
-After ``set_materialize_grads(False)`` an undefined gradient arrives as None instead of
-as a tensor of zeros, and backward can skip the work.
+After ``set_materialize_grads(False)``, backward receives an undefined gradient as None instead of
+as a tensor of zeros, and can return early.
 """
 
 from gradtool import Function

@@ -1,4 +1,4 @@
-"""Wrong on purpose: the derivative of x cubed without its factor 3.
+"""Wrong on purpose: the derivative of x cubed without the factor 3.
 
 Trips GT101: the gradient differs from the derivative.
 """

@@ -1,11 +1,11 @@
 """Wrong on purpose: backward uses an intermediate that autograd knows nothing about.
 
-The gradient is right. Its own derivative is not: ``t`` counts as a constant there,
-because it is neither an input nor an output of forward.
+The gradient is right, but its derivative is wrong: there, ``t`` counts as a constant, because it
+is neither an input nor an output of forward.
 
-Trips GT202: double backward is silently cut. Three ways out: save ``x`` and compute ``t``
-again in backward, return ``t`` as a second output, or decorate backward with
-``@once_differentiable`` so that a second derivative raises.
+Trips GT202: double backward is silently cut. There are three ways to fix it: save ``x`` and
+compute ``t`` again in backward, return ``t`` as a second output, or decorate backward with
+``@once_differentiable``, so that a second derivative raises.
 """
 
 from gradtool import Function
