@@ -40,7 +40,8 @@ def _summary(found: list[Timed]) -> str:
         return f"gradtool is {faster[0]:.1f} times as fast."
     mean = statistics.geometric_mean(faster)
     return (
-        f"gradtool is {mean:.2f} times as fast in the geometric mean, {min(faster):.2f} at least."
+        f"gradtool is {mean:.2f} times as fast on average (geometric mean), and at least "
+        f"{min(faster):.2f} times as fast in each row."
     )
 
 

@@ -23,21 +23,21 @@ LIMIT = 3.0
 MOST = 1.5
 """NumPy is the limit of an operator that takes less than this many times the bare statement."""
 
-ABOUT = """gradtool / PyTorch for inputs of about 1,000 and 100,000 float64 elements that require a
-gradient: forward, and forward with the gradients of all inputs. The last column is a bare NumPy
-statement of the forward pass, where there is one, beside PyTorch at 100,000 elements: the engine
-cannot be faster than that."""
+ABOUT = """The columns show the ratio gradtool / PyTorch for inputs of about 1,000 and 100,000
+float64 elements that require a gradient: for forward alone, and for forward with the gradients of
+all inputs. The last column shows the ratio of a bare NumPy statement to PyTorch's forward pass at
+100,000 elements, if a single statement is enough. The engine cannot be faster than that."""
 COLUMNS = (
     "Operator", "10³ forward", "10³ and backward", "10⁵ forward", "10⁵ and backward",
     "NumPy, 10⁵ forward",
 )  # fmt: skip
-WHY = """At 1,000 elements the cost is Python's per operation, some microseconds where PyTorch takes
-about one, and more for an operator composed of several."""
-_VIEW = "a view, which has no elements to pass over: its cost is Python's"
+WHY = """Most of that time is Python's overhead, a few microseconds per operation, where PyTorch
+takes about one, and more for an operator composed of several operations."""
+_VIEW = "a view, which costs only Python's overhead"
 REASONS = {
-    "erf": "NumPy has none, and SciPy's takes one number at a time",
-    "gelu": "made of erf",
-    "cummax(-1)": "where the extremes lie takes a second accumulation",
+    "erf": "NumPy has no erf, and SciPy's takes one number at a time",
+    "gelu": "computed with erf",
+    "cummax(-1)": "finding the positions takes a second accumulation",
     "x[:, ::2]": _VIEW, "reshape": _VIEW, "transpose": _VIEW,
 }  # fmt: skip
 """Name of an operator -> the reason where it is not several passes for PyTorch's one."""
@@ -57,8 +57,8 @@ def _medians(found: Iterable[tuple[Any, ...]]) -> str:
     named = zip(COLUMNS[1:-1], map(statistics.median, columns), strict=True)
     medians = ", ".join(f"{name} {times(median)}" for name, median in named)
     return (
-        f"Median of {len(columns[0])} operators: {medians}. Of PyTorch beside itself, in the same "
-        f"run, half of the ratios are further than {100 * _noise():.0f} % from 1."
+        f"The medians of {len(columns[0])} operators are: {medians}. In the same run, half of the "
+        f"ratios of PyTorch to itself are further than {100 * _noise():.0f} % from 1."
     )
 
 
@@ -86,10 +86,11 @@ def _summary(found: Iterable[tuple[Any, ...]]) -> str:
         if max(of_small) > LIMIT:
             small.append(name)
     return (
-        f"More than {LIMIT:g} times slower at 100,000 elements: {_listed(slow)}; where no reason "
-        "is given, the engine makes several NumPy calls, each a pass over the elements, for "
-        f"PyTorch's one loop. At NumPy's own speed: {_listed(numpys)}. More than {LIMIT:g} times "
-        f"slower at 1,000 elements: {_listed(small)}."
+        f"At {LARGE:,} elements, these operators take more than {LIMIT:g} times as long as in "
+        f"PyTorch: {_listed(slow)}. "
+        "Where no reason is given, the engine makes several NumPy calls, each of which passes over "
+        f"all elements, instead of one loop. These are as fast as NumPy allows: {_listed(numpys)}. "
+        f"At {SMALL:,} elements, these take more than {LIMIT:g} times as long: {_listed(small)}."
     )
 
 

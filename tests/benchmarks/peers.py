@@ -13,7 +13,7 @@ from tests.benchmarks.subjects import LARGE, Subject, arrays, exponential
 from tests.benchmarks.table import Table, milliseconds, times
 
 ABOUT = """`check_grads` of autograd and of JAX compares one random direction with one finite
-difference, in reverse mode, first order, with derivatives that the library itself makes.
+difference, in reverse mode, to first order, of derivatives that the library itself computes.
 gradtool's `gradcheck` compares every entry of the Jacobian, and its `fast_mode` one random
 direction. A library that is not installed is left out."""
 COLUMNS = ("Function and inputs", "gradtool", "check_grads", "gradtool / check_grads")

@@ -15,9 +15,9 @@ from pathlib import Path
 from tests.benchmarks.table import Table, milliseconds, times
 
 ROOT = Path(__file__).parents[2]
-ABOUT = """Wall time from start to exit, workers included. Memory is the most that all processes
-of the command held at one time, memory that they share counted once (proportional set size,
-looked at every 5 ms in runs of their own). Single-threaded; both sides have their bytecode."""
+ABOUT = """Wall time from start to exit, workers included. Memory is the peak of all processes of
+the command together, with shared memory counted once (proportional set size, sampled every 5 ms in
+separate runs). Both sides are single-threaded and have compiled bytecode."""
 COLUMNS = ("Command", "gradtool", "PyTorch", "gradtool / PyTorch")
 ROUNDS = 7
 LOOK = 0.005
@@ -58,8 +58,8 @@ def tables() -> Iterable[Table]:
     table = Table("Whole processes", ABOUT, COLUMNS)
     check = (*GRADTOOL, "check", "samples/linear.py")
     gradcheck = (sys.executable, "-c", TORCH_GRADCHECK)
-    _add(table, "check samples/linear.py, beside gradcheck of the same", check, gradcheck)
-    _add(table, "--help, beside import torch", (*GRADTOOL, "--help"), _python("import torch"))
+    _add(table, "check samples/linear.py vs. gradcheck", check, gradcheck)
+    _add(table, "--help vs. import torch", (*GRADTOOL, "--help"), _python("import torch"))
     yield table
 
 

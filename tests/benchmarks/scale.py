@@ -52,7 +52,8 @@ def tables() -> Iterable[Table]:
 
 
 def _by_entries() -> Table:
-    about = """`gradcheck` of `x @ weight` by `x`, for inputs times outputs entries."""
+    about = """These are the times of `gradcheck` of `x @ weight` with respect to `x`. The
+Jacobian has inputs times outputs entries."""
     columns = ("Inputs", *(f"{m} outputs" for m in SIDES))
     rows = [(str(n), *(milliseconds(_seconds(n, m)) for m in SIDES)) for n in SIDES]
     return Table("The whole Jacobian, by its size", about, columns, rows)
@@ -76,7 +77,8 @@ def _seconds(inputs: int, outputs: int) -> float:
 
 
 def _by_functions(folder: Path) -> Table:
-    about = """`gradtool check` of a module, all rules, wall time of the whole process."""
+    about = """`gradtool check` runs all rules on a module. The times are wall times of the whole
+process."""
     table = Table("A whole check, by Functions and workers", about, ("Functions", "-j 1", "-j 2"))
     for count in MANY:
         module = _module(folder, f"of_{count}.py", count, size=20)
@@ -89,9 +91,8 @@ def _by_functions(folder: Path) -> Table:
 
 
 def _large(folder: Path) -> Table:
-    about = """One input of a million float64 elements (7.6 MiB), `--select GT101`. The process
-that computes nothing but holds everything else is subtracted from the memory: that of the same
-check of ten elements."""
+    about = """One input of a million float64 elements (7.6 MiB), `--select GT101`. The memory is
+what the check needs beyond the same check with ten elements."""
     columns = ("Elements", "forward evaluations", "backward evaluations", "time", "memory above")
     table = Table("A large input", about, columns)
     least = 0.0

@@ -21,10 +21,10 @@ from tests.benchmarks.subjects import LARGE, SUBJECTS, Subject, sides
 from tests.benchmarks.table import Table, milliseconds, times
 
 COLUMNS = ("Function and inputs", "gradtool", "PyTorch", "gradtool / PyTorch")
-SAME = """The same question to both, of the same Function in PyTorch: does every entry of the
-analytic Jacobian agree with a numeric one? gradtool also estimates the error of the latter."""
-MORE = """The premises of GT101 are checked too: whether runs and calls agree, whether forward is
-deterministic, whether cotangents enter linearly, and more."""
+SAME = """Both check the same Function in PyTorch and compare every entry of its analytic Jacobian
+with a numeric one. gradtool also estimates the error of the numeric entry."""
+MORE = """gradtool also checks the premises of GT101: that runs and calls agree, that forward is
+deterministic, that the gradient is linear in the cotangent, and more."""
 
 
 def tables() -> Iterable[Table]:
@@ -38,7 +38,10 @@ def _table(title: str, about: str, ours: Callable[[FunctionDifferentiable], None
     rows = [(x.name, milliseconds(x.ours), milliseconds(x.theirs), times(x.ratio)) for x in found]
     faster = [1 / each.ratio for each in found]
     mean = statistics.geometric_mean(faster)
-    summary = f"gradtool is {mean:.2f} times as fast in the mean, {min(faster):.2f} at least."
+    summary = (
+        f"gradtool is {mean:.2f} times as fast on average (geometric mean), and at least "
+        f"{min(faster):.2f} times as fast in each row."
+    )
     return Table(title, about, COLUMNS, list(rows), [summary])
 
 
