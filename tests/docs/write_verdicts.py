@@ -225,11 +225,11 @@ HEAD = (
 
 TEXT = """# How verdicts are made
 
-gradtool does not compare a gradient with a plain difference quotient. It compares it with an
-estimate of the derivative that comes with its own error, from a *derivative oracle*. This page
-follows one entry of a Jacobian through the oracle, with the actual numbers. The code is in
-`gradtool/verify/oracle` and `gradtool/verify/comparison`; every constant mentioned here is in
-`gradtool/verify/thresholds`, with its derivation.
+Read this page to see why you can trust a verdict. gradtool does not compare a gradient with a plain
+difference quotient. Its *derivative oracle* estimates both the derivative and the error of that
+estimate. The page follows one entry of a Jacobian through the oracle, with the actual numbers. The
+code is in `gradtool/verify/oracle` and `gradtool/verify/comparison`, and the constants are in
+`gradtool/verify/thresholds`, with their derivations.
 
 ## The entry
 
@@ -262,15 +262,15 @@ class Bell(Function):
 ## 1. The analytic value
 
 `backward` runs once for each output, with a cotangent of random sign and a size between 0.5 and
-1.5, and the gradient is divided by that cotangent. (A cotangent of exactly one would hide a
-`backward` that ignores it.) The result is **{wrong}**.
+1.5, since a cotangent of exactly one would hide a `backward` that ignores it. The gradient is then
+divided by the cotangent. The result is **{wrong}**.
 
 ## 2. The noise of the output
 
-A difference quotient divides the noise of two outputs by the step, so the noise must be known
-first. gradtool measures it with sixth differences of points 2**-22 apart (Moré and Wild, 2011), and
-assumes at least {roundings} roundings of the output, since no output is more accurate than its last
-operations. That is the bound here: **{floor}**.
+A difference quotient divides the noise of two outputs by the step, so gradtool must know the noise
+first. It measures the noise with sixth differences of points 2**-22 apart (Moré and Wild, 2011),
+and assumes at least {roundings} roundings of the output, since no output is more accurate than its
+last operations. Here, that minimum applies: **{floor}**.
 
 ## 3. The cheap pass
 
@@ -281,17 +281,17 @@ truncation and rounding balance: `h = 2**{log2} = {step}`, a power of two, so th
 
 Noise adds an error of at most `noise / h = {cheap_error}`; the actual error is {cheap_off}. The
 one-sided quotients differ by {gap}, no more than the curvature explains, so there is no sign of a
-kink. For a correct `backward`, which gives {right}, the check of this entry ends here: the two
-agree within the tolerance (step 6), after two evaluations. This `backward` disagrees, and the cheap
-pass never decides a disagreement.
+kink. If `backward` were correct and gave {right}, the check of this entry would end here, after two
+evaluations, because the two agree within the tolerance (step 6). This `backward` disagrees, and the
+cheap pass never decides a disagreement.
 
 ## 4. The ladder
 
-The entry is refined on a *ladder*: steps that halve, from {first} of the input's scale down to
-where the noise takes over. Quotients are taken from the right, from the left and centrally. The
-error of a central quotient is a series in even powers of the step, so combining two rungs
-eliminates the term in h**2, and combining these the term in h**4 (Richardson extrapolation). The
-first {shown} of {rungs} rungs:
+The entry is refined on a *ladder* of steps. Each step is half the previous one, from {first} of the
+input's scale down to where the noise takes over. Quotients are taken from the right, from the left
+and centrally. The error of a central quotient is a series in even powers of the step. Combining two
+rungs therefore eliminates the term in h**2, and combining two such combinations eliminates the term
+in h**4 (Richardson extrapolation). These are the first {shown} of {rungs} rungs:
 
 | step h | central quotient | h**2 eliminated | h**2 and h**4 eliminated |
 |---|---|---|---|
@@ -299,44 +299,44 @@ first {shown} of {rungs} rungs:
 
 ![Error of the three columns over the step](how-verdicts-are-made.svg)
 
-The figure shows the error of all rungs. Each column falls with its own slope until it meets the
-noise divided by the step, and then rises with it. The best step for an extrapolated value is much
-larger than the cheap step, so the noise is divided by more.
+The figure shows the errors of all rungs. The error of each column falls with its own slope until it
+meets the noise divided by the step, and then rises with that. Extrapolated values are best at a
+step much larger than the cheap one, so the noise is divided by a larger number.
 
 ## 5. The value and its error
 
 The oracle does not know the true derivative, so it cannot read the figure. It takes the rung with
 the smallest *estimated* error. The estimate is the sum of two parts: twice the larger of the last
-two changes, or more if the changes fall slowly; and the noise, with the weight that the
-extrapolation gives it. The result is
+two changes (more, if the changes fall slowly), and the noise, weighted as in the extrapolation. The
+result is
 
     {value} ± {error}
 
-The limits from the two sides are {left} and {from_right}: they agree, so the point is no kink, and
-the status of the entry is *known*. Had they differed by more than their errors the entry would be a
-*kink*, where any value between them passes. Functions that move in steps, are constant, or have no
-limit each have a status of their own.
+The limits from the two sides are {left} and {from_right}. They agree, so this point is not a kink,
+and the status of the entry is *known*. If they differed by more than their errors, the entry would
+be a *kink*, and any value between them would pass. There are other statuses for functions that
+change in steps, are constant, or have no limit.
 
-Entries that tie, such as those of a maximum, are also checked together: their gradient must be a
-mean of the gradients around the point. A few evaluations nearby find the direction in which the
-gradient deviates most. It fails if `forward` is less steep in that direction from both sides. For
-example, if two tied maxima each get the whole gradient, the gradient for moving both is twice the
-slope of `forward`.
+Tied entries, such as two equal maxima, are also checked together: their gradient must be a mean of
+the gradients around the point. With a few evaluations nearby, gradtool finds the direction in which
+the gradient deviates most. The gradient fails if `forward` is less steep in that direction on both
+sides. For example, if two tied maxima each get the whole gradient, the gradient for moving both is
+twice the slope of `forward`.
 
 ## 6. The tolerance
 
-A correct `backward` rounds, too. The tolerance is `rtol` = {rtol} of the numeric value in double
-precision, {relative}, plus the rounding errors that an entry may inherit from the largest one in
-its row and column, {rounding}. Adding the error of the oracle, the analytic value may be off by
-**{allowed}**.
+A correct `backward` rounds, too. In double precision, the tolerance is `rtol` = {rtol} times the
+numeric value, {relative}, plus the rounding errors that an entry may inherit from the largest one
+in its row and column, {rounding}. With the error of the oracle added, the analytic value may be off
+by **{allowed}**.
 
 ## 7. The verdict
 
-The analytic value {wrong} is off by {difference}, which is more, so the entry **fails**.
+The analytic value {wrong} is off by {difference}, which is more than that, so the entry **fails**.
 
-It would pass if it were within that bound *and* the oracle's error were at most {meaningful} of the
-largest entry, {bound} here: agreeing with a value that is hardly known means nothing. An entry that
-agrees with such an inaccurate estimate is *unverified* (GT603), neither right nor wrong.
+To pass, an entry must be within that bound, *and* the oracle's error must be at most {meaningful}
+of the largest entry, {bound} here. Agreeing with a less accurate estimate proves nothing, so the
+entry would be *unverified* (GT603).
 
 `gradtool check --no-witness bell.py` reports it as
 
@@ -350,51 +350,52 @@ agrees with such an inaccurate estimate is *unverified* (GT603), neither right n
 ...
 ```
 
-As soon as one entry has certainly failed, no further columns are refined. A wrong `backward` costs
-a few ladders, a correct one mostly cheap quotients.
+Once an entry has clearly failed, no more columns are refined. A wrong `backward` therefore costs a
+few ladders, and a correct one mostly cheap quotients.
 
 ## The witness
 
-The engine that runs `forward` knows the derivative of every operation in it. So gradtool also runs
-`forward` *recorded*: with gradients on, on copies of the inputs, where neither `no_grad` nor
-`detach` hides a step, and custom Functions inside it do not use their `backward`. The derivative of
-these steps is exact to rounding, for this entry -0.6144 in all digits. It is the *witness*.
+The engine that runs `forward` knows the derivative of every operation in it. So gradtool also
+*records* `forward`: it runs it on copies of the inputs, with gradients on. During that run,
+`no_grad` and `detach` hide nothing, and custom Functions inside `forward` do not use their
+`backward`. The derivative of the recorded steps is exact up to rounding: {right} to all digits for
+this entry. It is called the *witness*.
 
-gradtool never trusts a witness alone. It must reproduce the outputs of the Function, and each of
-its entries must lie within what the evaluations of steps 2 to 5 allow. If it does, it makes them
-more precise: a known value gets the digits of the witness, and a gradient that equals the witness
-passes where evaluations are too inaccurate to decide, such as close to a kink. If it does not,
-evaluations alone decide. So a witness can clear a gradient, but never fails one that evaluations
-find correct.
+gradtool never trusts a witness alone. The recorded run must reproduce the outputs of the Function,
+and each entry of the witness must lie within what the evaluations of steps 2 to 5 allow. If it
+does, the verdict becomes more precise: a known value gets the digits of the witness, and where
+evaluations are too inaccurate to decide, such as close to a kink, a gradient that equals the
+witness passes. If it does not, evaluations alone decide. So a witness can clear a gradient, but it
+never fails one that evaluations find correct.
 
-`-v`, the JSON and the HTML report name the evidence for each case:
+With `-v`, and in the JSON and HTML reports, each case names its evidence:
 
-- *exact and numeric*: an exact derivative was available for every comparison, and evaluations
-  confirm it;
-- *numeric only*: evaluations alone decided some derivative, for the reason given. A `forward` may
-  leave the engine, through NumPy or `.item()`, on the line named. It may not be recordable, or have
-  a step without a derivative. Or evaluations contradict the recorded forward.
+- *exact and numeric*: every comparison had an exact derivative, and evaluations confirm it;
+- *numeric only*: evaluations alone decided some derivative. The report gives the reason: `forward`
+  leaves the engine (through NumPy or `.item()`, on the line named), cannot be recorded, or has a
+  step without a derivative, or evaluations contradict the recorded forward.
 
-`--no-witness` relies on evaluations alone, and so does `witness: false` in the configuration.
+To rely on evaluations alone, use `--no-witness`, or `witness: false` in the configuration.
 
-## The price of a pass
+## The cost of a pass
 
-With a witness, a correct gradient passes without a Jacobian. For a random signed cotangent `u`, the
-row `u J` costs one run of `backward`, and the witness has the same row up to rounding. An entry of
-`J` that is wrong by `d` changes its column of that row by `d` times a number between 0.5 and 1.5.
-Only the rounding of the column's sum can hide it: for `m` outputs with similar slopes `s`, about
-`1e-16 * sqrt(m) * s`. The two rows may differ by ten thousand times the spacing of float64 next to
-the column's norm, `2e-12 * sqrt(m) * s`. So one wrong entry among a million is visible if it is off
-by one part in 5e8, while the entry-by-entry tolerance is one part in 1e6. gradtool uses two
+With a witness, a correct gradient passes without a Jacobian. For a random signed cotangent `u`, one
+run of `backward` gives the row `u J`, and the witness has the same row up to rounding. If an entry
+of `J` is wrong by `d`, its column in that row is off by `d` times a number between 0.5 and 1.5.
+Only the rounding of the column's sum can hide that: for `m` outputs with similar slopes `s`, it is
+about `1e-16 * sqrt(m) * s`. gradtool lets the two rows differ by ten thousand times the spacing of
+float64 at the column's norm, `2e-12 * sqrt(m) * s`. So one wrong entry in a million shows if it is
+off by one part in 5e8, while the entry-by-entry tolerance is one part in 1e6. gradtool uses two
 cotangents, in case two mistakes cancel in one of them.
 
-To confirm the witness, gradtool evaluates along a random direction of all arguments, with a step of
-2**-17 of their size and with half of it. That takes four evaluations, for any number of inputs, and
-their differences estimate the error. If the slopes of the two sides differ and the gap does not
-shrink with the step, there is a kink. Anything that is not confirmed, differs, or computes in less
-than float64 goes through all the steps above, entry by entry. This shortcut never fails a gradient.
+To confirm the witness, gradtool evaluates `forward` along a random direction of all arguments, with
+a step of 2**-17 of their size and half of that. This takes four evaluations for any number of
+inputs, and their differences estimate the error. If the slopes of the two sides differ and the gap
+does not shrink with the step, there is a kink. Anything that is not confirmed, differs, or computes
+in less than float64 goes through all the steps above, entry by entry. So this shortcut never fails
+a gradient.
 
-For a million inputs that is 12 evaluations of `forward` and 5 of `backward`.
+For a million inputs, this adds up to 12 evaluations of `forward` and 5 of `backward`.
 
 This page is generated by `python tests/docs/write_verdicts.py`."""
 
