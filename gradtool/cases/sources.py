@@ -40,6 +40,9 @@ from gradtool.sandbox import debugger
 _NEEDS_CUDA = re.compile(r"\bcuda\b|CuPy|NVIDIA", re.IGNORECASE)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
 
+_MISSING = re.compile(r"(?:NameError: name|ModuleNotFoundError: No module named) '([\w.]+)'")
+"""Matches the refusal of arguments by a Function that uses what its module could not import."""
+
 _LACKS = {
     EngineLacksError.__name__: "check it with --engine torch, where PyTorch is installed",
     "EngineLacksAttributeError": "check it with --engine torch, where PyTorch is installed",
@@ -251,7 +254,7 @@ def _debug_refusal(checkable: Checkable, settings: Settings, likeliest: CaseConf
 def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResult) -> NoCase:
     if search.likeliest is not None and search.objection.startswith(tuple(_LACKS)):
         return _lacking(checkable, settings, search.likeliest, search.objection)
-    hint = how_to_give_a_case(checkable, search)
+    hint = _missing_dependency(search.objection) or how_to_give_a_case(checkable, search)
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it on a machine that has it, with --device cuda"
     tried = f"no arguments found that forward accepts ({search.calls} tried)"
@@ -262,6 +265,12 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
         detail="\n".join(refusals),
         location=_line_of_refusal(checkable, search),
     )
+
+
+def _missing_dependency(objection: str) -> str | None:
+    """Name what forward needs and an optional import did not give."""
+    missing = _MISSING.match(objection)
+    return f"install the optional dependency that has `{missing[1]}`" if missing else None
 
 
 def _line_of_refusal(checkable: Checkable, search: SearchResult) -> Location | None:

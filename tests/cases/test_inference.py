@@ -30,6 +30,22 @@ from tests.options import check_options
 CORPUS = Path(__file__).parent / "corpus" / "signatures.py"
 
 
+NEEDS_KERNELS = """
+from torch.autograd import Function
+
+
+class Fused(Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        {line}
+        return x * y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, grad_output
+"""
+
+
 def corpus() -> LoadedModule:
     return Loader().load(CORPUS)
 
@@ -172,6 +188,18 @@ def test_other_arguments_do_not_hide_what_the_engine_lacks() -> None:
     with pytest.raises(NoCase, match=r"forward cannot run here: .*some_op") as none:
         resolve_cases(checkable_class(Lacking), Settings())
     assert "--engine torch" in str(none.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"), [("import fast_kernels", "fast_kernels"), ("Kernels.run(x)", "Kernels")]
+)
+def test_the_optional_dependency_that_forward_needs_is_named(
+    write: Write, line: str, missing: str
+) -> None:
+    write({"ops.py": NEEDS_KERNELS.format(line=line)})
+    (finding,) = check(check_options(paths=("ops.py",))).findings()
+    assert finding.rule == "GT002"
+    assert finding.hint == f"install the optional dependency that has `{missing}`"
 
 
 def test_a_forward_without_arguments_has_no_case() -> None:

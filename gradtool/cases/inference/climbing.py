@@ -15,7 +15,7 @@ from typing import Any
 
 from gradtool.cases.inference.alternatives import alternatives
 from gradtool.cases.inference.call_sites import Site
-from gradtool.cases.inference.drafts import Draft, as_written, settled, smaller
+from gradtool.cases.inference.drafts import Draft, as_written, is_floating, settled, smaller
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import suggested
 from gradtool.cases.inference.trials import Trial
@@ -40,6 +40,15 @@ _MOST_WORDS = 12
 
 _SIDEWAYS = 3
 """Drafts refused at the same place for another reason that are changed further."""
+
+_INTEGERS = re.compile(r"torch\.(u?int(?:8|16|32|64))\b")
+"""Matches the dtype that a message asks for."""
+
+_RANK = re.compile(r"\b([1-5])[- ]?[dD](?:im\w*)?\b")
+"""Matches the number of dimensions that a message asks for: ``4D``, ``3-dimensional``."""
+
+_EXTENTS = (2, 3, 4, 5, 2)
+"""Extents of a tensor with such a number of dimensions."""
 
 TryDraft = Callable[[Draft], Trial]
 
@@ -159,8 +168,11 @@ class Climb:
         if "finite" in reason:
             for domain in _DOMAINS:
                 yield tuple(_within(value, domain) for value in step.draft)
-        words = list(dict.fromkeys(re.findall(r"[a-z][a-z_]{2,}", reason)))[:_MOST_WORDS]
+        words = list(dict.fromkeys(re.findall(r"\b[a-z][a-z_]{2,}\b", reason)))[:_MOST_WORDS]
         order = self._order(f"{step.trial.line} {reason}")
+        for at in order:
+            for value in _asked_for(step.draft[at], reason):
+                yield (*step.draft[:at], value, *step.draft[at + 1 :])
         streams = []
         for at in order:
             others = alternatives(self._reading, step.draft, at)
@@ -191,6 +203,21 @@ def _in_turn(streams: Sequence[tuple[int, Iterator[Any]]]) -> Iterator[tuple[int
             if len(values) < _IN_TURN:
                 remaining.remove(each)
             yield from ((at, value) for value in values)
+
+
+def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
+    """Yield the tensor with the dtype or the number of dimensions that a message states."""
+    if not is_tensor(value):
+        return
+    if is_floating(value):
+        ranks = (int(rank) for rank in _RANK.findall(reason))
+        yield from ({**_without_values(value), "shape": list(_EXTENTS[:rank])} for rank in ranks)
+    else:
+        yield from ({**value, "dtype": dtype} for dtype in _INTEGERS.findall(reason))
+
+
+def _without_values(spec: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in spec.items() if key != "values"}
 
 
 def _within(value: Any, domain: Domain) -> Any:

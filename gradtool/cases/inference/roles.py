@@ -53,6 +53,8 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
         return values
     if following:
         return [*following, TENSOR, constant(1)]
+    if _GROUP_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
+        return [constant(None), *_world(), TENSOR, constant(2)]
     if parameter.name in clues.uses.tested:
         return _named(name) or [constant(False), constant(True)]
     if parameter.name in clues.uses.counts:
@@ -64,6 +66,12 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     if _named(name) or parameter.name in clues.plain:
         return [*_named(name), *map(constant, _GENERIC), TENSOR]
     return [TENSOR, *map(constant, _GENERIC)]
+
+
+def _world() -> list[Role]:
+    """The group of all processes, where the library under check has one."""
+    world = getattr(getattr(library().torch.distributed, "group", None), "WORLD", None)
+    return [] if world is None else [constant({"literal": world})]
 
 
 def may_be_tensor(parameter: inspect.Parameter, clues: Clues) -> bool:
@@ -122,6 +130,8 @@ _MASKS = [
 
 _INDEX_NAMES = re.compile(r"(.*_)?(idx|indx|index|indices|inds|ids|offsets|lengths|segments?)")
 _TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|y_true|ground_truth)|classes")
+_GROUP_NAMES = re.compile(r"(.*_)?group|pg")
+"""Groups of processes, whose methods (``size``) are also those of tensors; None is the default."""
 _COUNT_NAMES = re.compile(r"(num|n)_.*")
 _TABLE_NAMES = re.compile(r"(.*_)?(cos|sin)|freqs(_cis)?|running_(mean|var)")
 """Tensors that are precomputed and never learnt, if backward returns None for them too."""
@@ -162,7 +172,7 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"padding_idx|ignore_index", (1, -100)),
     (r"(.*_)?group|pg|process_group", (None, 2)),
     (r"rank|world_size|src|dst|tag", (0, 1)),
-    (r"inplace|in_place|ceil_mode", (False, True)),
+    (r"inplace|in_place|ceil_mode|(.*_)?(fp8|int8|quantized?)(_.*)?", (False, True)),
     (r"(is|use|has|with|do|return|keep)_.*|training|train|keepdims?|flag", (True, False)),
     (r"reverse|descending|largest|align_corners|normalized?|causal|affine", (True, False)),
     (r"reduction|reduce", ("mean", "sum", "none")),

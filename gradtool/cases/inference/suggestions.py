@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +17,9 @@ from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import Role, roles
 from gradtool.cases.inference.stand_ins import SmoothFunction, is_of_module, matrices
 from gradtool.cases.inference.uses import Use
+
+_INSTANCES = 3
+"""Objects of a class that are tried for a parameter annotated with it."""
 
 
 def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
@@ -67,8 +72,9 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     if use.may_be_none and parameter.name in reading.clues.undifferentiated:
         yield None
     note = parameter.annotation
-    if _is_configuration(note) and (made := _made(note)) is not None:
-        yield {"literal": made}
+    named = _evaluated(note, reading.namespace) if isinstance(note, str) else note
+    if _is_configuration(named):
+        yield from ({"literal": each} for each in _instances(named, reading.namespace))
     is_module = is_of_module(use.attributes) or (reading.differentiates and "Module" in str(note))
     if use.is_called or is_module:
         yield {"literal": SmoothFunction()}
@@ -84,6 +90,16 @@ def _is_configuration(note: Any) -> bool:
     if not isinstance(note, type) or note is inspect.Parameter.empty:
         return False
     return note.__module__ != "builtins" and not issubclass(note, library().Tensor)
+
+
+def _instances(cls: type[Any], namespace: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield objects of a class: members of an enum, those of a module that has it, a new one."""
+    own = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+    known = (*namespace.values(), *own.values())
+    members = list(cls) if issubclass(cls, enum.Enum) else [e for e in known if type(e) is cls]
+    yield from members[:_INSTANCES]
+    if not members and (made := _made(cls)) is not None:
+        yield made
 
 
 def _hashable(value: Any) -> Any:

@@ -16,6 +16,9 @@ class ProcessGroup:
         """Return the number of processes, 1."""
         return 1
 
+    def __repr__(self) -> str:
+        return "a group of one process"
+
 
 _WORLD = ProcessGroup()
 

@@ -1,0 +1,84 @@
+"""Functions whose checks, annotations and processes state their arguments."""
+
+from __future__ import annotations
+
+import enum
+
+import torch
+import torch.distributed as dist
+from torch.autograd import Function
+
+
+class Edge(enum.Enum):
+    """How a difference treats the last entry."""
+
+    WRAP = "wrap"
+    DROP = "drop"
+
+
+class Grid:
+    """A spacing, of which the module has one."""
+
+    def __init__(self, step):
+        self.step = step
+
+
+UNIT = Grid(0.5)
+
+
+def split(x, group):
+    """The share of this process of the last axis."""
+    assert group is not None, "a group is needed"
+    return x.chunk(group.size(), dim=-1)[group.rank()].contiguous()
+
+
+class ScatterToRanks(Function):
+    @staticmethod
+    def forward(ctx, x, tp_group):
+        ctx.tp_group = tp_group
+        return split(x, tp_group)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        parts = [torch.empty_like(grad_output) for _ in range(ctx.tp_group.size())]
+        dist.all_gather(parts, grad_output, group=ctx.tp_group)
+        return torch.cat(parts, dim=-1), None
+
+
+class Differences(Function):
+    @staticmethod
+    def forward(ctx, x, edge: Edge, grid: Grid):
+        ctx.edge, ctx.grid = edge, grid
+        found = (x.roll(-1, dims=-1) - x) / grid.step
+        return found if edge is Edge.WRAP else found[..., :-1]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad = grad_output
+        if ctx.edge is Edge.DROP:
+            grad = torch.nn.functional.pad(grad_output, (0, 1))
+        return (grad.roll(1, dims=-1) - grad) / ctx.grid.step, None, None
+
+
+class PickedFrames(Function):
+    """Checks what it is given, and says what it wants."""
+
+    @staticmethod
+    def forward(ctx, frames, labels):
+        if labels.dtype is not torch.int32:
+            raise TypeError(f"labels must be {torch.int32}")
+        if frames.dim() != 4:
+            raise ValueError("frames must be 4D")
+        if labels.shape != frames.shape[:1]:
+            raise ValueError("labels must have an entry for each of the first axis")
+        index = labels.long()
+        ctx.shape = frames.shape
+        ctx.save_for_backward(index)
+        return frames[torch.arange(len(index)), index]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (index,) = ctx.saved_tensors
+        grad = grad_output.new_zeros(ctx.shape)
+        grad[torch.arange(len(index)), index] = grad_output
+        return grad, None
