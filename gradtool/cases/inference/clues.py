@@ -29,6 +29,8 @@ class Clues:
     """Kept as an attribute of ctx, with nothing that shows a tensor."""
     undifferentiated: frozenset[str] = frozenset()
     """Every return of backward has a literal None in their place."""
+    differentiated: frozenset[str] = frozenset()
+    """Every return of backward has another expression in their place."""
     dtypes: frozenset[str] = frozenset()
     """Given as a dtype: ``x.to(dtype)``, which would take a tensor too, or ``dtype=dtype``."""
     uses: PlainUses = field(default_factory=PlainUses)
@@ -53,6 +55,7 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
     forward, context = map(_use, bodies)
     backward = _source(_backward(cls))
     none = set(_always_none(backward, names)) if backward else set()
+    given = set(_given(backward, names)) - none if backward else set()
     differentiated = set(names) - none if backward and _returns(backward) else set()
     tensors = forward.saved | context.saved | forward.attributes
     plain = (forward.kept | context.kept) - tensors - differentiated
@@ -63,6 +66,7 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         tensors=frozenset(tensors & set(names)),
         plain=frozenset(plain & set(names)),
         undifferentiated=frozenset(none & set(names)),
+        differentiated=frozenset(given),
         dtypes=frozenset(dtypes & set(names)),
         uses=uses,
     )
@@ -135,15 +139,27 @@ def _returns(node: FunctionNode) -> list[list[ast.expr]]:
 
 def _always_none(node: FunctionNode, names: Iterable[str]) -> Iterator[str]:
     """Yield the `names` for which every return has None, or a local name that is always None."""
+    empty = _only_none(node)
+    for name, entries in _by_name(node, names):
+        if entries and all(_is_none(entry, empty) for entry in entries):
+            yield name
+
+
+def _given(node: FunctionNode, names: Iterable[str]) -> Iterator[str]:
+    """Yield the `names` for which no return has None."""
+    for name, entries in _by_name(node, names):
+        if entries and not any(_is_none(entry, set()) for entry in entries):
+            yield name
+
+
+def _by_name(node: FunctionNode, names: Iterable[str]) -> Iterator[tuple[str, list[ast.expr]]]:
+    """Yield each of `names` with the entries that the returns have in its place."""
     returns = _returns(node)
     # A starred entry moves the positions of all that follow.
     if any(isinstance(entry, ast.Starred) for entries in returns for entry in entries):
         return
-    empty = _only_none(node)
     for position, name in enumerate(names):
-        entries = [entries[position] for entries in returns if position < len(entries)]
-        if entries and all(_is_none(entry, empty) for entry in entries):
-            yield name
+        yield name, [entries[position] for entries in returns if position < len(entries)]
 
 
 def _only_none(node: FunctionNode) -> set[str]:

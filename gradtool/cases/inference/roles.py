@@ -53,6 +53,8 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
         return values
     if following:
         return [*following, TENSOR, constant(1)]
+    if parameter.name in clues.differentiated and parameter.default is parameter.empty:
+        return [TENSOR]
     if _GROUP_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [constant(None), *_world(), TENSOR, constant(2)]
     if parameter.name in clues.uses.tested:
