@@ -10,14 +10,15 @@ from tests.benchmarks.pairs import Pair, Timed, timed
 from tests.benchmarks.subjects import LARGE, SUBJECTS, Subject, sides
 from tests.benchmarks.table import Table, milliseconds, times
 
-ABOUT = """Both answer the same question, with PyTorch's signature and defaults. PyTorch's
-`gradcheck` evaluates one perturbed input and one unit cotangent at a time."""
+ABOUT = """Here and in the next three tables, both answer the same question, with PyTorch's
+signature and defaults. PyTorch's `gradcheck` evaluates one perturbed input and one unit cotangent
+at a time."""
 COLUMNS = ("Function and inputs", "gradtool", "PyTorch", "gradtool / PyTorch")
 
 
 def tables() -> Iterable[Table]:
     """One for each kind of check."""
-    yield _table("Full Jacobian: gradcheck", [_first(LARGE)])
+    yield _table("Full Jacobian: gradcheck", [_first(LARGE)], ABOUT)
     yield _table("First and second order: gradcheck + gradgradcheck", map(_both, SUBJECTS))
     fast = [_first(each, fast_mode=True) for each in (LARGE, *SUBJECTS)]
     yield _table("gradcheck(fast_mode=True)", fast)
@@ -25,9 +26,9 @@ def tables() -> Iterable[Table]:
     yield _table("gradcheck + gradgradcheck, fast_mode=True", fast)
 
 
-def _table(title: str, pairs: Iterable[Pair]) -> Table:
+def _table(title: str, pairs: Iterable[Pair], about: str = "") -> Table:
     found = [timed(pair) for pair in pairs]
-    return Table(title, ABOUT, COLUMNS, [_row(each) for each in found], [_summary(found)])
+    return Table(title, about, COLUMNS, [_row(each) for each in found], [_summary(found)])
 
 
 def _row(each: Timed) -> tuple[str, ...]:

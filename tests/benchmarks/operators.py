@@ -31,8 +31,9 @@ COLUMNS = (
     "Operator", "10³ forward", "10³ and backward", "10⁵ forward", "10⁵ and backward",
     "NumPy, 10⁵ forward",
 )  # fmt: skip
-WHY = """Most of that time is Python's overhead, a few microseconds per operation, where PyTorch
-takes about one, and more for an operator composed of several operations."""
+WHY = """At 1,000 elements, most of the time is Python's overhead:
+a few microseconds per operation, where PyTorch takes about one, and more for an operator composed
+of several operations."""
 _VIEW = "a view, which costs only Python's overhead"
 REASONS = {
     "erf": "NumPy has no erf, and SciPy's takes one number at a time",
@@ -73,24 +74,20 @@ def _noise() -> float:
 
 
 def _summary(found: Iterable[tuple[Any, ...]]) -> str:
-    """The operators that are slow, at either size, with the reasons."""
+    """The operators that are slow for large inputs, with the reasons."""
     slow: list[str] = []
     numpys: list[str] = []
-    small: list[str] = []
-    for name, *of_small, forward, backward, bare in found:
+    for name, _, _, forward, backward, bare in found:
         ratio = max(forward, backward)
         if ratio > LIMIT and bare * MOST > ratio:
             numpys.append(name)
         elif ratio > LIMIT:
             slow.append(f"{name} ({REASONS[name]})" if name in REASONS else name)
-        if max(of_small) > LIMIT:
-            small.append(name)
     return (
         f"At {LARGE:,} elements, these operators take more than {LIMIT:g} times as long as in "
-        f"PyTorch: {_listed(slow)}. "
-        "Where no reason is given, the engine makes several NumPy calls, each of which passes over "
-        f"all elements, instead of one loop. These are as fast as NumPy allows: {_listed(numpys)}. "
-        f"At {SMALL:,} elements, these take more than {LIMIT:g} times as long: {_listed(small)}."
+        f"PyTorch: {_listed(slow)}. Where no reason is given, the engine makes several NumPy "
+        "calls, each of which passes over all elements, instead of one loop. These are as fast as "
+        f"NumPy allows: {_listed(numpys)}."
     )
 
 

@@ -47,9 +47,9 @@ gradtool check samples/exp.py --isolated --config "check.select=[GT1, GT2]"
 
 Each key of `check` can also be set by an environment variable, such as `GRADTOOL_TIMEOUT=120`.
 
-The order of precedence is: a dedicated option such as `--timeout`, `--config KEY=VALUE`, the
-environment, the file, the defaults. `gradtool config` prints the settings for a path and where each
-value comes from:
+Settings take precedence in this order: dedicated options such as `--timeout`, `--config KEY=VALUE`,
+the environment, the file, the defaults. `gradtool config` prints the settings for a path and where
+each value comes from:
 
 ```sh
 GRADTOOL_TIMEOUT=120 gradtool config samples --config check.seed=3
@@ -58,7 +58,7 @@ GRADTOOL_TIMEOUT=120 gradtool config samples --config check.seed=3
 Unknown keys, duplicate keys and values of the wrong type are errors. The message names the line,
 option or variable and suggests the nearest known key. Numbers may be written as `1e-6`.
 
-A tolerance may give a `reason` and an expiry date (`expires`). Every run lists the tolerances in
+A tolerance can have a `reason` and an expiry date (`expires`). Every run lists the tolerances in
 force. GT511 reports a tolerance that is more than ten times larger than needed. GT512, an error,
 reports one past its expiry date, which stays in force until you remove it.
 

@@ -225,8 +225,8 @@ HEAD = (
 
 TEXT = """# How verdicts are made
 
-Read this page to see why you can trust a verdict. gradtool does not compare a gradient with a plain
-difference quotient. Its *derivative oracle* estimates both the derivative and the error of that
+This page shows why you can trust a verdict. gradtool does not compare a gradient with a plain
+difference quotient: its *derivative oracle* estimates both the derivative and the error of that
 estimate. The page follows one entry of a Jacobian through the oracle, with the actual numbers. The
 code is in `gradtool/verify/oracle` and `gradtool/verify/comparison`, and the constants are in
 `gradtool/verify/thresholds`, with their derivations.
@@ -300,8 +300,8 @@ in h**4 (Richardson extrapolation). These are the first {shown} of {rungs} rungs
 ![Error of the three columns over the step](how-verdicts-are-made.svg)
 
 The figure shows the errors of all rungs. The error of each column falls with its own slope until it
-meets the noise divided by the step, and then rises with that. Extrapolated values are best at a
-step much larger than the cheap one, so the noise is divided by a larger number.
+meets the noise divided by the step, and then rises with that. Extrapolated values are best at much
+larger steps, so the noise is divided by a larger number.
 
 ## 5. The value and its error
 
@@ -318,10 +318,9 @@ be a *kink*, and any value between them would pass. There are other statuses for
 change in steps, are constant, or have no limit.
 
 Tied entries, such as two equal maxima, are also checked together: their gradient must be a mean of
-the gradients around the point. With a few evaluations nearby, gradtool finds the direction in which
-the gradient deviates most. The gradient fails if `forward` is less steep in that direction on both
-sides. For example, if two tied maxima each get the whole gradient, the gradient for moving both is
-twice the slope of `forward`.
+the gradients around the point. The gradient fails if, in the direction in which it deviates most,
+`forward` is less steep on both sides. For example, if two tied maxima each get the whole gradient,
+the gradient for moving both is twice the slope of `forward`.
 
 ## 6. The tolerance
 
@@ -335,8 +334,8 @@ by **{allowed}**.
 The analytic value {wrong} is off by {difference}, which is more than that, so the entry **fails**.
 
 To pass, an entry must be within that bound, *and* the oracle's error must be at most {meaningful}
-of the largest entry, {bound} here. Agreeing with a less accurate estimate proves nothing, so the
-entry would be *unverified* (GT603).
+of the largest entry, {bound} here. An entry that agrees with a less accurate estimate is
+*unverified* (GT603).
 
 `gradtool check --no-witness bell.py` reports it as
 
@@ -350,23 +349,20 @@ entry would be *unverified* (GT603).
 ...
 ```
 
-Once an entry has clearly failed, no more columns are refined. A wrong `backward` therefore costs a
-few ladders, and a correct one mostly cheap quotients.
-
 ## The witness
 
-The engine that runs `forward` knows the derivative of every operation in it. So gradtool also
-*records* `forward`: it runs it on copies of the inputs, with gradients on. During that run,
-`no_grad` and `detach` hide nothing, and custom Functions inside `forward` do not use their
-`backward`. The derivative of the recorded steps is exact up to rounding: {right} to all digits for
-this entry. It is called the *witness*.
+The engine that runs `forward` knows the derivative of every operation in it. So gradtool also runs
+`forward` once on copies of the inputs and records its steps. During that run, `no_grad` and
+`detach` hide nothing, and custom Functions inside `forward` do not use their `backward`. The
+derivative of the recorded steps, called the *witness*, is exact up to rounding: {right} to all
+digits for this entry.
 
 gradtool never trusts a witness alone. The recorded run must reproduce the outputs of the Function,
-and each entry of the witness must lie within what the evaluations of steps 2 to 5 allow. If it
-does, the verdict becomes more precise: a known value gets the digits of the witness, and where
-evaluations are too inaccurate to decide, such as close to a kink, a gradient that equals the
-witness passes. If it does not, evaluations alone decide. So a witness can clear a gradient, but it
-never fails one that evaluations find correct.
+and each entry of the witness must lie within what the evaluations of steps 2 to 5 allow; otherwise
+evaluations alone decide. A confirmed witness makes verdicts more precise. A known value gets its
+digits, and where evaluations are too inaccurate to decide, such as close to a kink, a gradient that
+equals the witness passes. So a witness can clear a gradient, but it never fails one that
+evaluations find correct.
 
 With `-v`, and in the JSON and HTML reports, each case names its evidence:
 
