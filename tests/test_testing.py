@@ -96,7 +96,7 @@ def test_apply_and_plain_callables_will_do() -> None:
 def test_nothing_given_is_no_pass() -> None:
     report = gradtool.check(Scale, [])
     assert report.verdict is Verdict.ERROR
-    assert [finding.message for finding in report.findings()] == ["no case was given"]
+    assert [finding.message for finding in report.findings()] == ["no cases were given"]
 
 
 def test_what_is_no_case_is_told() -> None:
@@ -133,7 +133,7 @@ def test_a_wrong_function_fails_the_assertion_in_gradtools_words() -> None:
 
 
 def test_a_function_that_nothing_was_asked_of_fails_the_assertion() -> None:
-    with pytest.raises(AssertionError, match="no case was given"):
+    with pytest.raises(AssertionError, match="no cases were given"):
         assert_right(Scale, [])
     with pytest.raises(AssertionError, match="nothing was checked"):
         assert_right(Scale, select=["GT701"])

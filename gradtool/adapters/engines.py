@@ -129,9 +129,11 @@ def require_device_of(engine: str, device: str) -> None:
     count = cuda.device_count() if cuda.is_available() else 0
     index = int(device.partition(":")[2] or 0)
     if not count:
-        raise UsageError(f"--device {device} cannot be used: PyTorch sees no CUDA device here")
+        raise UsageError(f"--device {device} cannot be used: PyTorch finds no CUDA device here")
     if index >= count:
-        raise UsageError(f"--device {device} does not exist: PyTorch sees {count} here")
+        raise UsageError(
+            f"--device {device} does not exist; CUDA devices that PyTorch finds here: {count}"
+        )
 
 
 def _pytorch() -> Library:

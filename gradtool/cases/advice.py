@@ -23,12 +23,12 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
         return _skeleton(checkable, likeliest, search.objects)
     if is_serializable(likeliest):
         return (
-            "give it a case in gradtool.yaml: start from this one, which forward refuses: "
+            "add a case in gradtool.yaml, starting from this one, which forward rejects: "
             f"{one_line_snippet(checkable.name, likeliest)}"
         )
     return (
-        "give it cases in a static method sample_inputs, which can create objects as arguments, "
-        "or record them with gradtool record"
+        "add a static method sample_inputs, which can create objects as arguments, or record "
+        "cases with gradtool record"
     )
 
 

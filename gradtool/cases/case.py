@@ -46,7 +46,7 @@ class Case:
                 "write Case((x,)) for a single one"
             )
         if self.name is not None and not _is_one_line(self.name):
-            raise ValueError(f"name is one line of printable text, got {self.name!r}")
+            raise ValueError(f"name must be one line of printable text, got {self.name!r}")
         if self.expires is not None:
             _require_date(self.expires)
 
@@ -60,4 +60,4 @@ def _require_date(value: date | str) -> None:
     try:
         date.fromisoformat(str(value))
     except ValueError:
-        raise ValueError(f"expires is a date such as '2027-01-31', got {value!r}") from None
+        raise ValueError(f"expires must be a date such as '2027-01-31', got {value!r}") from None

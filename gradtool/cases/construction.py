@@ -38,7 +38,7 @@ def construct(
     if not is_module_class(checkable.obj):
         if config is not None:
             raise NoCase(
-                f"`module` configures an nn.Module, and {checkable.name} is not one",
+                f"`module` is only for an nn.Module, and {checkable.name} is not one",
                 hint="remove `module` from its entry in gradtool.yaml",
             )
         return checkable

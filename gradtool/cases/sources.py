@@ -154,7 +154,7 @@ def _make(
         args = [make_value(v, settings, seed, str(i)) for i, v in enumerate(case.args)]
         kwargs = {k: make_value(v, settings, seed, k) for k, v in case.kwargs.items()}
     except (MemoryError, ValueError) as error:
-        raise NoCase(f"the tensors of case {name!r} cannot be made: {error}") from None
+        raise NoCase(f"the tensors of case {name!r} cannot be created: {error}") from None
     return args, kwargs
 
 
@@ -211,7 +211,7 @@ def _with_parameters(
     parameters = checkable.obj.parameters
     both = sorted(parameters.keys() & kwargs.keys())
     if both:
-        raise NoCase(f"{both[0]!r} is also the name of a parameter: give this argument by position")
+        raise NoCase(f"{both[0]!r} is also the name of a parameter: pass this argument by position")
     return args, {**kwargs, **parameters}
 
 
@@ -223,7 +223,7 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     """
     parameters = checkable.parameters()
     if not parameters:
-        raise NoCase("it takes no argument, or has no signature to infer one from")
+        raise NoCase("it takes no arguments, or has no signature to infer them from")
     names = tuple(parameter.name for parameter in parameters)
 
     def bound(case: CaseConfig) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -256,7 +256,7 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
         return _lacking(checkable, settings, search.likeliest, search.objection)
     hint = _missing_dependency(search.objection) or how_to_give_a_case(checkable, search)
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
-        hint = "it needs CUDA: check it on a machine that has it, with --device cuda"
+        hint = "it needs CUDA: check it with --device cuda on a machine that has a GPU"
     tried = f"no arguments found that forward accepts ({search.calls} tried)"
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(

@@ -28,9 +28,9 @@ def misjudgement(seed: int, *, thoroughly: bool = True) -> str | None:
     right = float(exponent)
     wrong = draw.choice((-right, right - 1, right + 1, right / 2, right * draw.uniform(1.1, 3.0)))
     if not _is_right(exponent, right, point, seed, thoroughly):
-        return "one of gradtool's own right gradients was found wrong"
+        return "gradtool rejected a gradient that is known to be right"
     if _is_right(exponent, wrong, point, seed, thoroughly):
-        return "one of gradtool's own wrong gradients was found right"
+        return "gradtool accepted a gradient that is known to be wrong"
     return None
 
 

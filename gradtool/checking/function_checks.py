@@ -111,9 +111,7 @@ def _not_executed(
     planned: PlannedFunction, cases: Sequence[Checked], coverage: Coverage | None
 ) -> CheckResult:
     covered = (
-        f"; with exploring, {coverage.covered} of {coverage.branches} branches were taken"
-        if coverage
-        else ""
+        f"; exploration took {coverage.covered} of {coverage.branches} branches" if coverage else ""
     )
     executed = frozenset[SourceLine]().union(*(case.executed for case in cases))
     selected = planned.unit.settings.codes

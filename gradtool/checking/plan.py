@@ -72,7 +72,7 @@ def plan_checkable(
 
 def _given(checkable: Checkable, settings: Settings, cases: list[Any]) -> list[ResolvedCase]:
     if not cases:
-        raise NoCase("no case was given")
+        raise NoCase("no cases were given")
     return given_cases(checkable, settings, [as_case(case, "a case is") for case in cases], "cases")
 
 

@@ -153,11 +153,9 @@ def _other_rules(
         broken = [flaw for flaw in outcome.flaws if _counts(flaw.severity or outcome.rule.severity)]
         if broken and code not in here and code in compared:
             message = broken[0].message
-            return Flaw(
-                message=f"{code} is broken under PyTorch only: {message}", hint=broken[0].hint
-            )
+            return Flaw(message=f"{code} fails under PyTorch only: {message}", hint=broken[0].hint)
         if code in here and outcome.verdict is Verdict.PASS:
-            return Flaw(message=f"{code} is broken under gradtool's engine only")
+            return Flaw(message=f"{code} fails under gradtool's engine only")
     return None
 
 

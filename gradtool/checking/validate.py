@@ -64,12 +64,12 @@ def _require_valid_processes(options: ExecutionOptions) -> None:
         known = known_names(options.executor, EXECUTORS)
         raise UsageError(f"--executor: unknown {options.executor!r}{known}")
     if (options.executor == "dask") != (options.scheduler is not None):
-        raise UsageError("--executor dask and --scheduler ADDRESS must be given together")
+        raise UsageError("--executor dask and --scheduler ADDRESS must be used together")
 
 
 def _refuse_requirements_of_parts(options: SelectionOptions) -> None:
     """Refuse to require a number of Functions of a part of a run."""
     for flag, value in options.narrowing.items():
         if value is not None:
-            more = "; gradtool merge takes --require-functions" if flag == "--shard" else ""
-            raise UsageError(f"--require-functions needs a whole run: omit {flag}{more}")
+            more = "; pass --require-functions to gradtool merge" if flag == "--shard" else ""
+            raise UsageError(f"--require-functions needs a complete run: omit {flag}{more}")

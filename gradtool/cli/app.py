@@ -106,7 +106,7 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
         _parse(["--help"], command)
         return ExitCode.USAGE
     if any("\0" in argument for argument in arguments):
-        return refuse("an argument holds a null byte")
+        return refuse("an argument contains a null byte")
     try:
         work = _parse(arguments, command)
     except _ParseError as error:

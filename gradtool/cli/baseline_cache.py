@@ -88,7 +88,7 @@ class RunHistory:
         if self._place is None:
             return self._shrunk(baseline, len(gone), baseline.without(gone))
         if report.interrupted:
-            self._notices.append(f"{self._name}: not written, the run was interrupted")
+            self._notices.append(f"{self._name}: not written because the run was interrupted")
             return baseline
         found = frozenset(entries_of(baseline, report).values())
         written = baseline.without(gone).joined(found)
@@ -104,12 +104,12 @@ class RunHistory:
         gone = f"{self._name}: {_entries(count)} no longer found"
         # The checkout of a CI job is thrown away, and the change to the file with it.
         if os.environ.get("CI"):
-            self._notices.append(f"{gone}; a run outside CI removes them")
+            self._notices.append(f"{gone}; a run outside CI will remove them")
             return baseline
         try:
             replace(baseline.path, smaller.text())
         except OSError as error:
-            self._notices.append(f"{gone}, and cannot be removed: {_reason(error)}")
+            self._notices.append(f"{gone}, but cannot be removed: {_reason(error)}")
         else:
             self._notices.append(f"{gone} and removed")
         return smaller
@@ -122,7 +122,9 @@ class RunHistory:
         try:
             return last_run.read_failed(Path()) if not self._history.no_cache else frozenset()
         except last_run.UnreadableError as error:
-            what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is recreated: {error}"
+            what = (
+                f"{last_run.FOLDER}/{last_run.FILE} cannot be used and will be recreated: {error}"
+            )
             self._notices.append(f"warning: {what}")
             return frozenset()
 

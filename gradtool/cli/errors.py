@@ -44,7 +44,11 @@ def _report_bug(error: BaseException, command: str, verbose: bool) -> ExitCode:
     if verbose:
         traceback.print_exception(error)
     path = write_crash_log(error, command)
-    log = f"please report it with {path}" if path else "no log could be written; -v shows more"
+    log = (
+        f"please report it and attach {path}"
+        if path
+        else "no log could be written; -v shows the traceback"
+    )
     what = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
     print(f"internal error: {what}; this is a bug in gradtool: {log}", file=sys.stderr)
     return ExitCode.INTERNAL

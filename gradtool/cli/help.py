@@ -14,7 +14,7 @@ _FIRST_STEPS = (
     ("gradtool check my_ops.py", "Check every Function in a file or folder."),
     ("gradtool explain GT101", "Explain a finding and how to fix it."),
     ("gradtool init", "Write a gradtool.yaml for the Functions found."),
-    ("gradtool doctor", "Find out why something does not work here."),
+    ("gradtool doctor", "Find out what is missing on this machine."),
 )
 
 _PAGES: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -36,11 +36,11 @@ def _main(arguments: list[str]) -> int:
 def _obstacle() -> str | None:
     """Return the reason why no command can run in this process, if there is one."""
     if sys.flags.optimize > 1:
-        return "Python drops docstrings here, which help and rules consist of; unset PYTHONOPTIMIZE"
+        return "Python strips the docstrings that hold the help and the rules; unset PYTHONOPTIMIZE"
     try:
         os.getcwd()  # noqa: PTH109 - `pathlib` takes longer to import than the rest
     except OSError:
-        return "the current folder does not exist any more; change to another one"
+        return "the current folder no longer exists; change to another one"
     return None
 
 

@@ -77,7 +77,7 @@ def _changes(options: CheckOptions) -> Iterator[frozenset[str]]:
     try:
         import watchfiles
     except ImportError:
-        raise UsageError("--watch needs watchfiles; install gradtool[watch]") from None
+        raise UsageError("--watch needs watchfiles: pip install 'gradtool[watch]'") from None
     folders = RunPlan(options).folders()
     wanted = watchfiles.PythonFilter(extra_extensions=(".yaml", ".yml"))
     found = watchfiles.watch(*folders, watch_filter=wanted)

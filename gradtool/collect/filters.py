@@ -117,7 +117,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     """
     match = _SHARD.fullmatch(text)
     if match is None:
-        raise UsageError(f"--shard must read NUMBER/COUNT, such as 2/5, got {text!r}")
+        raise UsageError(f"--shard must be NUMBER/COUNT, such as 2/5, got {text!r}")
     number, count = int(match[1]), int(match[2])
     if number > count:
         raise UsageError(f"--shard {text}: there are only {count} shards, numbered from 1")

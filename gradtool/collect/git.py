@@ -42,7 +42,11 @@ def branching_point(top: Path, ref: str, flag: str = CHANGED_SINCE) -> str:
     options = ("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     code, out, _ = _git(flag, top, "rev-parse", *options)
     if code:
-        hint = "; a shallow clone lacks it: fetch the whole history" if _is_shallow(top) else ""
+        hint = (
+            ("; it is missing from this shallow clone: fetch the full history")
+            if _is_shallow(top)
+            else ""
+        )
         raise UsageError(f"{flag}: {ref!r} is not a commit of the repository {top}{hint}")
     commit = out.strip()
     code, out, _ = _git(flag, top, "merge-base", commit, "HEAD")
@@ -80,7 +84,7 @@ def checked_out(top: Path, commit: str, flag: str) -> Iterator[Path]:
                 flag, top, *no_hooks, "worktree", "add", "--detach", "--force", str(tree), commit
             )
             if code:
-                raise UsageError(f"{flag}: git cannot check {commit} out: {_reason(error)}")
+                raise UsageError(f"{flag}: git cannot check out {commit}: {_reason(error)}")
             yield tree
         finally:
             # Forced twice, which removes a locked worktree too: git locks one while it is being
@@ -108,7 +112,7 @@ def _is_shallow(top: Path) -> bool:
 
 
 def _reason(error: str) -> str:
-    return " ".join(error.split()).removeprefix("fatal: ") or "it gives no reason"
+    return " ".join(error.split()).removeprefix("fatal: ") or "no reason given"
 
 
 _HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")

@@ -214,7 +214,7 @@ def _alone(path: Path, source: bytes, folder: Path, engine: str) -> Iterator[str
     """Yield a note on a source that uses ``torch.distributed``: the engine has one process."""
     if engine == BUNDLED and _DISTRIBUTED.search(source):
         place = shown_file(str(path), folder)
-        yield f"{place}: torch.distributed is a group of one process here; more are not checked"
+        yield f"{place}: torch.distributed has a single process here; larger groups are not checked"
 
 
 def _packages_of(path: Path, folder: Path) -> tuple[str, ...]:
@@ -387,7 +387,9 @@ def _hint(error: BaseException) -> str | None:
         return COMPILED_EXTENSION
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
-        return f"install what has {package!r} into the environment that gradtool runs in"
+        return (
+            f"install the package that provides {package!r} in the environment that runs gradtool"
+        )
     if isinstance(error, ImportError) and "no known parent package" in str(error):
         return "add an __init__.py to its folder, so that the file belongs to a package"
     return None

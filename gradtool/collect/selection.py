@@ -67,7 +67,7 @@ class Selection:
         kept = [target for target in self.targets if target.shown in modules]
         if kept:
             self.targets = kept
-            self.passed_over.append("what did not fail in the last run")
+            self.passed_over.append("Functions that did not fail in the last run")
         else:
-            self.notices.append("--lf: no failure is recorded, so everything is checked")
+            self.notices.append("--lf: the last run recorded no failures, so everything is checked")
             self._failed = frozenset()

@@ -16,7 +16,7 @@ class StandInError(EngineLacksError):
 
     def __init__(self, name: str, why: str, on_behalf_of: str = "") -> None:
         NotImplementedError.__init__(
-            self, f"{name} {why}, and a stand-in takes its place{on_behalf_of}"
+            self, f"{name} {why}; a stand-in was used instead{on_behalf_of}"
         )
 
 

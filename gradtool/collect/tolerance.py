@@ -72,7 +72,7 @@ class Tolerance:
             if edited is not None and edited != source:
                 self.root.read[file] = _without_package(edited, tree, error, statement, why)
                 place = f"{shown_file(file, self.root.folder)}:{statement.lineno}"
-                self.notes.append(f"{place}: {name} {why}; a stand-in takes its place")
+                self.notes.append(f"{place}: {name} {why}; a stand-in is used instead")
                 return True
         return False
 

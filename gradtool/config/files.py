@@ -203,7 +203,7 @@ class Configs:
         name = self._options.file
         if self._options.isolated:
             if name is not None:
-                raise UsageError(f"--isolated reads no file: omit --config {name}")
+                raise UsageError(f"--isolated ignores all files: omit --config {name}")
             return self._without_file
         return None if name is None else load_config(name, self._overrides)
 

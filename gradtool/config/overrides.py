@@ -43,7 +43,7 @@ def split_config(values: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
     """
     files = [value for value in values if not _is_pair(value)]
     if len(files) > 1:
-        raise UsageError(f"--config names two files, {files[0]} and {files[1]}: name one")
+        raise UsageError(f"--config was given two files, {files[0]} and {files[1]}: name one")
     pairs = tuple(value for value in values if _is_pair(value))
     return (files[0] if files else None), pairs
 
@@ -68,7 +68,7 @@ def _named(text: str) -> str:
 
 def _value(text: str, origin: str) -> Any:
     if not text.strip():
-        raise UsageError(f"{origin}: the value is missing; null stands for the default")
+        raise UsageError(f"{origin}: the value is missing; null restores the default")
     return parse_document(text, origin, has_lines=False).value
 
 
@@ -140,7 +140,7 @@ def _replaced(inside: Any, override: Override, depth: int) -> Any:
     if isinstance(step, int):
         if not isinstance(inside, list) or step >= len(inside):
             missing = spelled(override.where[: depth + 1])
-            raise UsageError(f"{override.origin}: there is no {missing}")
+            raise UsageError(f"{override.origin}: {missing} does not exist")
         item = _replaced(inside[step], override, depth + 1)
         return [*inside[:step], item, *inside[step + 1 :]]
     mapping = {} if inside is None else inside

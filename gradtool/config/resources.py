@@ -38,7 +38,7 @@ def _require_cuda(index: int) -> None:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise UsageError(f"--device cuda cannot be used: {reason}") from None
     if index >= count:
-        raise UsageError(f"--device cuda:{index} does not exist: CUDA has {count} here")
+        raise UsageError(f"--device cuda:{index} does not exist; CUDA devices here: {count}")
 
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}

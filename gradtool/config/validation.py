@@ -91,7 +91,7 @@ def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
             yield place, f"{spelled(place)}{problem}"
         name = case_name(case, i + 1)
         if name in seen:
-            default = "" if case.name else ": name the case that has no name"
+            default = "" if case.name else ": give the unnamed case a name"
             yield place, f"case name {name!r} appears twice in {spelled(where)}{default}"
         seen.add(name)
 
@@ -115,7 +115,7 @@ def _tolerance_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
             if key == "reason" and isinstance(config, FunctionConfig) and config.surrogate:
                 continue
             if getattr(config, key) is not None and config.atol is None and config.rtol is None:
-                message = f"{spelled((*place, key))} belongs to a tolerance: give atol or rtol too"
+                message = f"{spelled((*place, key))} applies only to a tolerance: add atol or rtol"
                 yield (*place, key), message
 
 
@@ -125,7 +125,10 @@ def _surrogate_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
         yield place, f"{spelled(place)} needs a reason: say why the gradient differs"
     if function.surrogate_of is not None and not function.surrogate:
         other = (*where, "surrogate_of")
-        yield other, f"{spelled(other)} needs 'surrogate', the arguments with such a gradient"
+        yield other, f"{spelled(other)} needs 'surrogate': list the arguments that have this "
+
+
+"gradient"
 
 
 def _check_arguments(document: Document, call: CaseConfig | ModuleConfig, where: Where) -> None:

@@ -54,7 +54,9 @@ class Assembly:
         self._is_split = wants_vmap and writer.has_ctx
         self._wants_vmap = wants_vmap
         if self._is_split and writer.uses_ctx():
-            raise NotDerivable("vmap needs setup_context, and forward does more with ctx than save")
+            raise NotDerivable(
+                "vmap needs setup_context, but forward uses ctx for more than saving"
+            )
         self._saved = self._united([[*b.saved, *b.methods.saved] for b in branches])
         self._parameters = self._united([[*b.parameters, *b.methods.parameters] for b in branches])
 

@@ -54,7 +54,7 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
     """
     wanted = wanted or Wanted()
     if not planned.checkable.is_function:
-        raise NotDerivable("is not a Function: it has no backward to write")
+        raise NotDerivable("is not a Function, so there is no backward to write")
     if planned.problem is not None or not planned.cases:
         finding = (
             planned.problem.findings[0].message
@@ -108,7 +108,7 @@ def _texts_that_end(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> 
     try:
         yield from _texts(cls, cases, wanted)
     except RecursionError:
-        raise NotDerivable("forward nests too many steps to write them out") from None
+        raise NotDerivable("forward nests too many steps to write out") from None
 
 
 def _texts(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> Iterator[str]:

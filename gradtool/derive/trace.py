@@ -42,7 +42,7 @@ rand randn randint bernoulli dropout rand_like randn_like randint_like normal mu
 randperm uniform bernoulli_ uniform_ normal_ dropout1d dropout2d alpha_dropout
 """
 _RANDOM = frozenset(_RANDOM_NAMES.split())
-_FITS_ONE = "a derived backward would be right for this function alone"
+_FITS_ONE = "a derived backward would be right only for this function"
 _FOLDERS = frozenset({"linalg", "fft", "special"})
 _INFINITIES = (math.inf, -math.inf)
 
@@ -184,7 +184,7 @@ class Tracer:
         if not isinstance(owner, self._tensor):
             return self.call(site, getattr(owner, name), *args, **kwargs)
         if name in _LEAVING and self._is_active(owner):
-            raise self._cut(site, f"turns a tensor into numbers by .{name}()")
+            raise self._cut(site, f"turns a tensor into numbers with .{name}()")
         is_change = name.endswith("_") and not name.endswith("__") and name not in _SAME
         before = self._before_change(owner, site) if is_change else None
         found = getattr(owner, name)(*args, **kwargs)
@@ -233,7 +233,9 @@ class Tracer:
                     and found is not given[0]
                     and not isinstance(function, type)
                 ):
-                    raise self._cut(site, f"calls {shown(function)}, which gradtool does not know")
+                    raise self._cut(
+                        site, f"calls {shown(function)}, which gradtool cannot differentiate"
+                    )
                 if type(function).__module__.startswith("numpy") or (
                     getattr(function, "__module__", None) or ""
                 ).startswith("numpy"):
@@ -367,7 +369,7 @@ class Tracer:
                 self._result("method", "abs", (args[0],), {}, found, site)
                 return found
             if any(self._is_active(each) for each in given):
-                raise self._cut(site, f"turns a tensor into numbers by {function.__name__}()")
+                raise self._cut(site, f"turns a tensor into numbers with {function.__name__}()")
             return function(*args, **kwargs)
         if function in {zip, enumerate, list, tuple, reversed, iter, map}:
             args = [self.iterate(site, each) for each in args]
@@ -519,7 +521,7 @@ class Tracer:
 
     def _expression(self, tensor: Any, site: int) -> Expression:
         if id(tensor) not in self._expressions:
-            raise self._cut(site, "uses a tensor that no recorded operation made")
+            raise self._cut(site, "uses a tensor that no recorded operation created")
         return self._expressions[id(tensor)]
 
     # Operands
@@ -580,7 +582,7 @@ class Tracer:
             return value
         found = self._literal(value, node)
         if found is None and not lenient:
-            raise self._cut(site, f"passes a {type(value).__name__} that cannot be written down")
+            raise self._cut(site, f"passes a {type(value).__name__} that cannot be written as code")
         return found
 
     def _literal(self, value: Any, node: Any) -> Any:
@@ -703,6 +705,6 @@ def record(
     for each in outputs:
         found = tracer._expressions.get(id(each)) if isinstance(each, library().Tensor) else None
         if isinstance(each, library().Tensor) and found is None:
-            raise NotDerivable("forward returns a tensor that no recorded operation made")
+            raise NotDerivable("forward returns a tensor that no recorded operation created")
         recorded.outputs.append(found)
     return recorded

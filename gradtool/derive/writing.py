@@ -91,7 +91,7 @@ class Writer:
             used |= also
         for each in used:
             if each.kind == "leaf" and each.name in self.recorded.changed:
-                changed = f"forward changes {each.name} in place, and backward needs its old value"
+                changed = f"forward changes {each.name} in place, but backward needs its old value"
                 raise NotDerivable(changed)
         saved = self._saved(used)
         outputs = {*self.recorded.outputs} - {*self.recorded.inputs}

@@ -33,7 +33,7 @@ def array_module(kind: str) -> Any:
     except ImportError as error:
         raise DeviceUnavailableError(
             "CuPy is not installed: install gradtool[cuda12] or "
-            "gradtool[cuda13], as your driver requires, or use device 'cpu'"
+            "gradtool[cuda13], whichever your driver supports, or use device 'cpu'"
         ) from error
     return cupy
 

@@ -97,7 +97,7 @@ class CudaBackend:
         except Exception as error:  # as above; its first line is the reason
             message = next(iter(str(error).splitlines()), type(error).__name__)
             return (mismatch() or message) if _NO_DRIVER in message else message
-        return None if count else "the driver sees no CUDA device"
+        return None if count else "the driver finds no CUDA device"
 
     def require(self, index: int | None = None) -> None:
         """Raise if CUDA, or a device of this index, cannot be used.
@@ -171,7 +171,7 @@ class CudaBackend:
         if target.nbytes != source.nbytes:
             raise ValueError(f"cannot copy {source.nbytes} bytes to {target.nbytes}")
         if not (target.flags.c_contiguous and source.flags.c_contiguous):
-            raise ValueError("only contiguous arrays are copied as they lie")
+            raise ValueError("only contiguous arrays can be copied directly")
         runtime = self._cuda.runtime
         kinds = {
             (True, False): runtime.memcpyHostToDevice,

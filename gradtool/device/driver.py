@@ -54,12 +54,13 @@ def mismatch() -> str | None:
     """Return why the driver and CuPy do not match, or None."""
     offered = driver_version()
     if offered is None:
-        return f"there is no NVIDIA driver here (no {LIBRARY})"
+        return f"no NVIDIA driver found (no {LIBRARY})"
     for package in installed_cupy():
         major = cuda_major(package)
         if major and major > offered[0]:
             return (
-                f"{package} is for CUDA {major}, the driver supports {offered[0]}.{offered[1]}: "
-                f"pip install 'gradtool[{wanted_extra(offered)}]' in its place, or a newer driver"
+                f"{package} is for CUDA {major}, but the driver supports "
+                f"{offered[0]}.{offered[1]}: "
+                f"pip install 'gradtool[{wanted_extra(offered)}]' instead, or update the driver"
             )
     return None

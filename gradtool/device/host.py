@@ -13,7 +13,7 @@ import numpy as np
 from gradtool.device.host_memory import host_memory
 from gradtool.device.protocol import DeviceUnavailableError, MemoryFigures, Properties
 
-NO_PINNED = "page-locked memory needs CUDA: on device 'cpu' it would speed up nothing"
+NO_PINNED = "page-locked memory needs CUDA: on device 'cpu' it has no benefit"
 
 
 class HostStream:
@@ -90,7 +90,9 @@ class HostBackend:
             DeviceUnavailableError: `index` is not 0 or None.
         """
         if index:
-            raise DeviceUnavailableError(f"device 'cpu:{index}' does not exist: there is one host")
+            raise DeviceUnavailableError(
+                f"device 'cpu:{index}' does not exist: there is only one CPU device"
+            )
         return contextlib.nullcontext()
 
     def synchronize(self, index: int | None = None) -> None:

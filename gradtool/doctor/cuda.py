@@ -13,7 +13,7 @@ from gradtool.device.driver import (
 )
 from gradtool.doctor.results import ProbeResult
 
-_NO_GPU = "nothing to do, unless there is an NVIDIA GPU: then install its driver"
+_NO_GPU = "if this machine has an NVIDIA GPU, install its driver"
 
 
 def driver() -> Iterator[ProbeResult]:
@@ -23,7 +23,7 @@ def driver() -> Iterator[ProbeResult]:
         text = f"no {LIBRARY}: gradtool runs on the CPU"
         yield ProbeResult(name="CUDA driver", state="missing", found=text, advice=_NO_GPU)
     else:
-        text = f"offers CUDA {found[0]}.{found[1]}"
+        text = f"supports CUDA {found[0]}.{found[1]}"
         yield ProbeResult(name="CUDA driver", state="works", found=text)
 
 
@@ -43,9 +43,9 @@ def cupy() -> Iterator[ProbeResult]:
         return
     major = cuda_major(installed[0])
     if offered and major and major > offered[0]:
-        found = f"{text} is for CUDA {major}, the driver supports {offered[0]}.{offered[1]}"
+        found = f"{text} is for CUDA {major}, but the driver supports {offered[0]}.{offered[1]}"
         yield ProbeResult(
-            name="CuPy", state="broken", found=found, advice=f"{command}, or a new driver"
+            name="CuPy", state="broken", found=found, advice=f"{command}, or update the driver"
         )
         return
     import cupy as module
@@ -87,5 +87,5 @@ def _device(index: int) -> Iterator[ProbeResult]:
         yield ProbeResult(name=f"cuda:{index} link", state="note", found=f"unknown: {link.unknown}")
         return
     text = f"PCIe generation {link.generation}, {link.width} lanes, {link.gbps:.1f} GB/s, idle"
-    advice = "gradtool profile-transfer measures it under load, when it is faster"
+    advice = "gradtool profile-transfer measures it under load, where it can be faster"
     yield ProbeResult(name=f"cuda:{index} link", state="note", found=text, advice=advice)

@@ -78,5 +78,5 @@ def terminal() -> Iterator[ProbeResult]:
     columns = shutil.get_terminal_size().columns
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     found = f"{columns} columns, {'no colours' if plain else 'colours'}, {sys.stdout.encoding}"
-    advice = "widen it to 80 columns: tables fold below" if columns < 80 else ""
+    advice = "widen it to 80 columns; tables wrap below that" if columns < 80 else ""
     yield ProbeResult(name="terminal", state="note", found=found, advice=advice)

@@ -66,10 +66,10 @@ class EngineLacksAttributeError(EngineLacksError, AttributeError):
 def _message(name: str) -> str:
     if _is_below(name, _KERNELS):
         return (
-            f"{name} needs the real torch engine: gradtool's runs on NumPy and CuPy, and has no "
-            "C++, CUDA or Triton kernels of PyTorch's"
+            f"{name} needs PyTorch: gradtool's engine runs on NumPy and CuPy, and does not have "
+            "PyTorch's C++, CUDA or Triton kernels"
         )
-    return f"gradtool's engine has no {name}; see {DOCS}/names.md for those it has"
+    return f"gradtool's engine has no {name}; {DOCS}/names.md lists the names it has"
 
 
 def _is_below(name: str, owners: tuple[str, ...]) -> bool:
@@ -147,7 +147,7 @@ class Placeholder:
         return repr(self)
 
     def __repr__(self) -> str:
-        return f"<{self._full_name}, which gradtool's engine lacks>"
+        return f"<{self._full_name}, which is missing from gradtool's engine>"
 
 
 _DECORATED = (FunctionType, type, staticmethod, classmethod)

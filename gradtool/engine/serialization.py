@@ -73,7 +73,7 @@ def load(
 def _read(file: BinaryIO, map_location: Any, weights_only: bool) -> Any:
     if file.read(len(_MARK)) != _MARK:
         raise pickle.UnpicklingError(
-            "gradtool's engine reads what its own torch.save wrote; this file is another's"
+            "gradtool's engine only reads files that its own torch.save wrote; this is not one"
         )
     return _Unpickler(file, map_location, weights_only).load()
 

@@ -178,5 +178,5 @@ def _resized(
 def _described(point: Point, group: _Group, extent: int) -> str:
     names = list(dict.fromkeys(point.names[at] for at, _ in group.axes))
     tensors = " and ".join(f"`{name}`" for name in names)
-    also = "".join(f", `{point.names[at]}` likewise" for at in group.numbers)
+    also = "".join(f", `{point.names[at]}` too" for at in group.numbers)
     return f"extent {group.extent} of {tensors} is {extent}{also}"

@@ -23,9 +23,9 @@ def results(
 
 
 def _result(node: str, checkable: Checkable, found: Discovered, settings: Settings) -> CheckResult:
-    where = f"where {found.variant.change} (otherwise like case {found.case.name!r})"
+    where = f"where {found.variant.change} (otherwise the same as case {found.case.name!r})"
     flaws = tuple(
-        replace(flaw, message=f"{flaw.message}; found by exploring, {where}")
+        replace(flaw, message=f"{flaw.message}; found by exploration, {where}")
         for flaw in found.outcome.flaws
     )
     result = check_result(node, checkable, replace(found.outcome, flaws=flaws), settings)

@@ -39,7 +39,7 @@ def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
         if at in full.tensors and defaults.get(name, 0) is None:
             rest = tuple(each for each in full.tensors if each != at)
             without = replace(full.having({at: None}), tensors=rest, tracked=full.tracked - {at})
-            yield Variant(without, f"`{name}` is left out", may_raise=False)
+            yield Variant(without, f"`{name}` is omitted", may_raise=False)
         elif at in missing:
             yield from _given(full, at, instead.get(name))
 

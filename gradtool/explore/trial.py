@@ -125,7 +125,7 @@ def stale(checkable: Checkable, case: Point, variant: Variant) -> Outcome | None
         return None
     flaw = Flaw(
         message=f"output {output} of forward was cached by an earlier call with other arguments",
-        hint="include everything that the cached value depends on in its key",
+        hint="include in the cache key everything that the cached value depends on",
     )
     return Outcome(RULES[codes.CALLS_INTERFERE], Verdict.FAIL, flaws=(flaw,))
 

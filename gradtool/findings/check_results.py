@@ -78,7 +78,7 @@ def raised_late(
         codes.FORWARD_RAISED if method in _IN_FORWARD else codes.BACKWARD_RAISED,
         node,
         settings,
-        message=f"{method} raised {raised.summary}, but not in its first call",
+        message=f"{method} raised {raised.summary}, but not on its first call",
         location=raised.location or checkable.location,
         hint="look for state that it keeps between calls",
         detail=raised.detail,

@@ -118,7 +118,7 @@ def not_imported(
     return could_not_run(finding)
 
 
-_IN_PART = "; only what its Functions need was imported"
+_IN_PART = "; only the code that its Functions need was imported"
 
 
 def checker_replaced(
@@ -131,7 +131,7 @@ def checker_replaced(
         settings,
         message=f"{message}, so its verdicts do not count",
         location=location,
-        hint="patch what your own code calls, not what it shares with the checker",
+        hint="patch only what your own code calls, and nothing that the checker uses",
     )
     return could_not_run(finding)
 
@@ -142,9 +142,9 @@ def source_changed(node: str, shown: str, settings: Settings) -> CheckResult:
         codes.SOURCE_CHANGED,
         node,
         settings,
-        message="the file changed during the run, so what was checked is not what it now contains",
+        message="the file changed during the run, so the results are for an earlier version of it",
         location=Location(path=shown),
-        hint="run the check again; nothing may change the file during the run",
+        hint="run the check again, and do not change the file while it runs",
     )
     return could_not_run(finding)
 

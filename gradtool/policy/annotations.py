@@ -23,7 +23,7 @@ _INFERRED = (
 )
 
 
-_LACKING = re.compile(r"gradtool's (engine has no|runs on NumPy)|a stand-in takes its place")
+_LACKING = re.compile(r"gradtool's engine (has no|runs on NumPy)|a stand-in was used instead")
 """In the message of a finding: no arguments would help, for something is not there."""
 
 _ELSEWHERE = "check it with --engine torch, or install what it needs"

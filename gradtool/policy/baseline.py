@@ -130,7 +130,7 @@ def _decoded(data: bytes, name: str) -> _File:
         raise UsageError(f"{name} is not a baseline of gradtool: {error}") from None
     if file.fingerprints != VERSION:
         raise UsageError(
-            f"baseline {name} has fingerprints of {file.fingerprints!r}, and this gradtool makes "
+            f"baseline {name} has {file.fingerprints!r} fingerprints, but this gradtool uses "
             f"{VERSION!r}: write it again with --write-baseline"
         )
     return file

@@ -25,7 +25,7 @@ from gradtool.results.report import (
 )
 from gradtool.verify.rules import codes
 
-_HINT = "give it a case with a floating-point tensor that has entries and requires a gradient"
+_HINT = "add a case with a non-empty floating-point tensor that requires a gradient"
 
 
 def require_evidence(run: RunSettings) -> Policy:
@@ -106,7 +106,7 @@ def _marked(
 
 
 def _why(skip: Skip) -> str:
-    return f"{skip.blocked_by} comes first" if skip.blocked_by else skip.detail or ""
+    return f"blocked by {skip.blocked_by}" if skip.blocked_by else skip.detail or ""
 
 
 def _unverified(node: str, why: str, location: Location, settings: Settings) -> CheckResult:

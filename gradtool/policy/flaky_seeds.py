@@ -58,7 +58,7 @@ def fold_seeds(run: RunSettings, count: int) -> Policy:
         report = msgspec.structs.replace(report, modules=modules)
         if report.interrupted:
             return report
-        same = [f"no verdict differs between {count} seeds"] if modules else []
+        same = [f"all verdicts are the same for {count} seeds"] if modules else []
         return add_notices(report, differing or same)
 
     return policy

@@ -22,10 +22,10 @@ FINDINGS_FILE = "findings.json"
 
 FILES = {
     "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n"
-    "# This folder is a cache of gradtool: https://bford.info/cachedir/\n",
+    "# This folder is gradtool's cache: https://bford.info/cachedir/\n",
     ".gitignore": "*\n",
-    "README.md": "# gradtool's cache\n\nWhat failed in the last run, for `gradtool check --lf`, "
-    "`--ff` and `--replay`.\nIt may be deleted at any time. Do not commit it.\n",
+    "README.md": "# gradtool's cache\n\nFailures of the last run, used by `gradtool check --lf`, "
+    "`--ff` and `--replay`.\nIt can be deleted at any time. Do not commit it.\n",
 }
 """Other files in the folder, by which backups, git and people recognize a cache."""
 

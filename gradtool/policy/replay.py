@@ -132,8 +132,8 @@ def _unknown(identifier: str, known: Sequence[KnownFinding], where: str | None) 
     if known:
         return UsageError(f"--replay: the last run has no finding {identifier!r}{hint}")
     return UsageError(
-        f"--replay: no earlier run is recorded, so there is no finding {identifier!r}: "
-        "name a JSON report, or give a node id, file.py::Function[case]::GT101"
+        f"--replay: no earlier run is recorded, so {identifier!r} is unknown: name a JSON report, "
+        "or give a node id such as file.py::Function[case]::GT101"
     )
 
 

@@ -45,7 +45,7 @@ def _unmet(modules: Sequence[ModuleResult], requirements: Requirements) -> Itera
 def _too_few(modules: Sequence[ModuleResult], required: int | None) -> Iterator[str]:
     checked = sum(_is_checked(function) for _, function in _each(modules))
     if required is not None and checked < required:
-        yield f"--require-functions {required}: only {checked} checked"
+        yield f"--require-functions {required}: only {checked} were checked"
 
 
 def _is_checked(function: FunctionResult) -> bool:
@@ -57,7 +57,7 @@ def _first_order(modules: Sequence[ModuleResult]) -> Iterator[str]:
     if lacking:
         more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
         listed = ", ".join(lacking[:_NAMED])
-        yield f"--require-double-backward: not passed and not ignored for a reason: {listed}{more}"
+        yield f"--require-double-backward: double backward does not pass: {listed}{more}"
 
 
 def _has_second(function: FunctionResult) -> bool:

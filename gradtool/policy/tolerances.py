@@ -74,7 +74,7 @@ def _finding(
         unit.settings,
         message=f"{_described(tolerance)} of {of} expired on {tolerance.expires}{why}",
         location=function.location,
-        hint="fix the cause and remove it, or set a later date",
+        hint="fix the cause and remove the tolerance, or set a later date",
     )
 
 
@@ -95,7 +95,7 @@ def _in_force(modules: Iterable[ModuleResult]) -> Iterator[str]:
         until = tolerance.expires and f"until {tolerance.expires}"
         about = "; ".join(filter(None, (tolerance.reason, until)))
         listed = ", ".join(nodes) if len(nodes) <= _NAMED else f"{len(nodes)} cases"
-        yield f"{_described(tolerance)} holds at {listed}{f' ({about})' if about else ''}"
+        yield f"{_described(tolerance)} applies to {listed}{f' ({about})' if about else ''}"
 
 
 def _described(tolerance: Relaxation) -> str:

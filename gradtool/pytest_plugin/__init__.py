@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gradtool",
         action="store_true",
-        help="collect a test for each case of each Function in modules that are not tests",
+        help="collect a test for each case of each Function, from modules that are not tests",
     )
     parser.addini(
         "gradtool_config", "configuration file to use instead of the nearest gradtool.yaml"

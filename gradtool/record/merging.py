@@ -21,7 +21,7 @@ from gradtool.errors import UsageError
 from gradtool.record.notes import signature
 
 _NEW_FILE = """\
-# Settings of gradtool. The cases were recorded by `gradtool record`.
+# gradtool settings. The cases were recorded by `gradtool record`.
 version: 1
 
 functions:

@@ -51,7 +51,9 @@ def _add(recorded: Recorded, note: dict[str, Any]) -> None:
     if "<locals>" in recorded.function:
         recorded.problem = "it is defined inside a function, so it has no name to import"
     elif obstacle is not None:
-        recorded.problem = f"an argument is {obstacle}, which no file can hold: use sample_inputs"
+        recorded.problem = (
+            f"an argument is {obstacle}, which cannot be written to a file: use sample_inputs"
+        )
     elif not any(signature(case) == signature(other) for other in recorded.cases):
         recorded.cases.append(case)
 

@@ -138,7 +138,7 @@ def _values(evidence: Evidence) -> Iterator[tuple[str, str]]:
         if label == "analytic":
             yield label, lead + text
         elif is_nan(text):
-            yield label, f"{lead}not known"
+            yield label, f"{lead}unknown"
         else:
             yield label, lead + text + _told(" ±", evidence.error)
 

@@ -11,11 +11,11 @@ def reason(check: CheckResult) -> str | None:
 
 
 def skip_reason(skip: Skip) -> str:
-    """The words for a skip: ``GT101 comes first``, ``not offered: no jvp``."""
+    """The words for a skip: ``blocked by GT101``, ``not offered: no jvp``."""
     detail = skip.detail or ""
     match skip.kind:
         case SkipKind.BLOCKED:
-            return f"{skip.blocked_by} comes first"
+            return f"blocked by {skip.blocked_by}"
         case SkipKind.REPORTED:
             return f"{detail}: see {skip.blocked_by}" if detail else f"see {skip.blocked_by}"
         case SkipKind.NOT_OFFERED:
@@ -27,8 +27,8 @@ def skip_reason(skip: Skip) -> str:
         case SkipKind.IGNORED_BY_COMMENT:
             return f"ignored by a comment on line {skip.line}: {detail}"
         case SkipKind.LEFT_OUT:
-            return "left out by an option"
+            return "excluded by an option"
         case SkipKind.OUT_OF_TIME:
-            return "an earlier case used up the time of the Function"
+            return "earlier cases used up the time limit of the Function"
         case SkipKind.NOT_ASKED:
-            return "not asked"
+            return "not requested"

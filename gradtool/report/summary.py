@@ -131,7 +131,7 @@ def _unchecked_remark(report: Report, summary: Summary) -> str:
     left = "; ".join(summary.unchecked)
     if any(answers(check) for check in report.checks()):
         return f"not checked: {left or 'nothing'}"
-    return f"nothing was checked; left out: {left}" if left else "nothing was checked"
+    return f"nothing was checked: {left}" if left else "nothing was checked"
 
 
 def summary_line(report: Report) -> str:
@@ -218,7 +218,7 @@ def _reasons(row: Row) -> list[tuple[str, str]]:
 def _what_and_why(check: CheckResult) -> tuple[str, str]:
     broken = rests_on(check)
     if broken:
-        return f"what depends on {broken}", ""
+        return f"checks that depend on {broken}", ""
     words = (words for family, words in _FAMILIES.items() if check.rule in family)
     return next(words, check.rule), one_line(reason(check) or "")
 
@@ -226,7 +226,7 @@ def _what_and_why(check: CheckResult) -> tuple[str, str]:
 def _left_out(report: Report) -> Iterator[str]:
     if report.left_out:
         rules = plural(len(report.left_out), "rule")
-        yield f"{rules} left out by --select or --ignore{_names(report.left_out)}"
+        yield f"{rules} excluded by --select or --ignore{_names(report.left_out)}"
     if report.deselected:
         yield f"{plural(report.deselected, 'case')} not matched by -k"
     yield from report.passed_over
@@ -235,7 +235,7 @@ def _left_out(report: Report) -> Iterator[str]:
 def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:
     broken = sum(_stopped_early(row) for row in listed)
     if broken:
-        yield f"what depends on a failed check in {plural(broken, 'case')}"
+        yield f"checks that depend on a failed one in {plural(broken, 'case')}"
     if report.interrupted:
         yield "everything after the interruption"
 

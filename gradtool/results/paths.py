@@ -48,5 +48,5 @@ def split_node_id(node: str) -> tuple[str, str | None, str | None]:
         return path, None, None
     function, bracket, case = rest.partition("[")
     if not path or not function or (bracket and (not case.endswith("]") or case == "]")):
-        raise UsageError(f"{node!r} should read file.py::Function or file.py::Function[case]")
+        raise UsageError(f"{node!r} must be file.py::Function or file.py::Function[case]")
     return path, function, case[:-1] if bracket else None

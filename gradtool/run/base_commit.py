@@ -163,7 +163,9 @@ def _run(request: _Request, folder: Path, path: list[str]) -> _BaseRun:
         return msgspec.json.decode(ran.stdout, type=_BaseRun)
     except msgspec.DecodeError:
         stderr = ran.stderr.decode(errors="replace")
-        raise BaseRunFault(f"it ended with {ran.returncode}\n\nIn its process:\n{stderr}") from None
+        raise BaseRunFault(
+            f"it exited with code {ran.returncode}\n\nIn its process:\n{stderr}"
+        ) from None
 
 
 def main() -> None:

@@ -272,7 +272,7 @@ def with_seeds(units: Sequence[Unit], count: int) -> list[Unit]:
     """
     first = max((unit.settings.seed for unit in units), default=0)
     if first > _LARGEST_SEED - (count - 1):
-        raise UsageError(f"--flake {count} goes beyond the largest seed when it begins at {first}")
+        raise UsageError(f"--flake {count} starting at seed {first} goes beyond the largest seed")
     return [_with_seed_moved(unit, by) for by in range(count) for unit in units]
 
 

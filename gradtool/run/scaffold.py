@@ -18,7 +18,7 @@ from gradtool.package import INSTALL
 from gradtool.results.report import CheckResult, FunctionResult, ModuleResult
 
 _HEAD = """\
-# Settings of gradtool. The keys under `check` match options of `gradtool check`;
+# gradtool settings. The keys under `check` match options of `gradtool check`;
 # an unknown key is an error.
 version: 1
 
@@ -91,7 +91,11 @@ def _remark(node: str, function: FunctionResult) -> list[str]:
         return _reasons(node, function.checks)
     if any(case.source == "sample_inputs" for case in function.cases):
         return [_comment(node, "its cases come from its sample_inputs")]
-    return [_comment(node, "its arguments cannot be written as YAML, and are inferred in each run")]
+    return [
+        _comment(
+            node, "its arguments cannot be written as YAML, and are inferred again in each run"
+        )
+    ]
 
 
 def _reasons(node: str, checks: Sequence[CheckResult]) -> list[str]:

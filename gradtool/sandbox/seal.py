@@ -82,7 +82,7 @@ class Seal:
             is_same = self._memory.contents() == self._addresses
         else:
             is_same = _all(_map(is_, _map(_contents, self._cells), self._held))
-        return None if is_same else "a function within a function of gradtool"
+        return None if is_same else "a nested function of gradtool"
 
     def _replaced_object(self) -> str | None:
         """The type of an object that was given other attributes at once, or another type."""
@@ -93,7 +93,7 @@ class Seal:
             return None
         each = _zip(self._objects, self._types, self._attributes)
         changed = next(t for o, t, held in each if _type(o) is not t or _attributes(o) is not held)
-        return f"the attributes of a {changed.__qualname__} of gradtool"
+        return f"the attributes of one of gradtool's {changed.__qualname__} objects"
 
     def _added_hook(self) -> str | None:
         if (_gettrace(), _getprofile()) == self._hooks:

@@ -35,7 +35,7 @@ def timed_out(
     return Termination(
         codes.TIMED_OUT,
         f"took longer than {settings.timeout:g} s and was stopped",
-        "fix an endless loop or a lock, choose smaller arguments, or raise --timeout",
+        "look for an endless loop or a deadlock, use smaller arguments, or raise --timeout",
         location,
         detail,
     )
@@ -46,7 +46,7 @@ def out_of_memory(
 ) -> Termination:
     """An allocation failed with `error`."""
     limit = settings.memory_limit
-    allowed = f" (it may take {limit / 2**20:.0f} MiB: --memory-limit)" if limit else ""
+    allowed = f" (--memory-limit is {limit / 2**20:.0f} MiB)" if limit else ""
     return Termination(
         codes.OUT_OF_MEMORY,
         f"ran out of memory{allowed}: {error}",
@@ -64,7 +64,7 @@ def ended(means: str, location: Location | None = None, detail: str | None = Non
 
 def crashed(cause: str, location: Location | None = None, detail: str | None = None) -> Termination:
     """A signal, or something as abrupt, killed the process."""
-    hint = "look for a call into compiled code: a wrong pointer, index or argument type"
+    hint = "look for a call to compiled code with a wrong pointer, index or argument type"
     return Termination(codes.CRASHED, f"crashed its process: {cause}", hint, location, detail)
 
 

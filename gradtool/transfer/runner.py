@@ -110,10 +110,11 @@ def machine_for(device: str | None) -> Machine:
 def _cuda(index: int) -> Machine:
     reason = CUDA.why_unavailable()
     if reason is not None:
-        hint = "" if "cpu" in reason else "; --device cpu measures the host alone"
+        hint = "" if "cpu" in reason else "; --device cpu measures only the host"
         raise TransferError(f"--device cuda cannot be used: {reason}{hint}")
-    if index >= CUDA.count():
-        raise TransferError(f"--device cuda:{index} does not exist: CUDA has {CUDA.count()} here")
+    count = CUDA.count()
+    if index >= count:
+        raise TransferError(f"--device cuda:{index} does not exist; CUDA devices here: {count}")
     from gradtool.transfer.machines.cuda.machine import CudaMachine
 
     try:
@@ -136,7 +137,7 @@ class _Run:
         self._options, self._machine, self._watcher = options, machine, watcher
         self._planned, self._space = cells, space
         self._began = machine.clock()
-        self._header, self._link = host_header(machine), Link(unknown="the device was not read")
+        self._header, self._link = host_header(machine), Link(unknown="the device was not queried")
         self._measured: list[MeasuredCell] = []
         self._records: dict[str, list[Any]] = {name: [] for name in options.probes}
         self.notices: list[str] = []
@@ -251,8 +252,8 @@ class _Run:
         short = sum(not measured.done for measured in self._measured)
         if short:
             self.notices.append(
-                f"the budget of {self._options.budget:g} s ended with {short} of "
-                f"{len(self._planned)} cells short of 15 samples or of a spread below 5 %"
+                f"the budget of {self._options.budget:g} s ran out before {short} of "
+                f"{len(self._planned)} cells had 15 samples and a spread below 5 %"
             )
 
     def _probe(self) -> None:
@@ -278,7 +279,7 @@ class _Run:
             found.append(record)
             self._watcher.sampled(len(self._planned), self._seconds())
             if self._left(_FOR_PROBES) < 0:
-                self.notices.append(f"the budget left no time for all of {name}")
+                self.notices.append(f"the budget ran out before all of {name} was measured")
                 return
 
     def _largest_probed(self) -> int:
@@ -305,7 +306,7 @@ class _Run:
             measured.problem for measured in self._measured if measured.problem and measured.count
         )
         return [
-            f"{count} cell{'s' if count > 1 else ''} took no more samples: {reason}"
+            f"{count} cell{'s' if count > 1 else ''} got no more samples: {reason}"
             for reason, count in reasons.items()
         ]
 

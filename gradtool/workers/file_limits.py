@@ -45,7 +45,7 @@ def most_workers() -> int:
     limit = open_limit()
     if limit < _FEWEST_OPEN:
         raise UsageError(
-            f"only {limit} files may be open at a time, and {_FEWEST_OPEN} are needed; "
+            f"only {limit} files may be open at a time, but {_FEWEST_OPEN} are needed; "
             "raise the limit, for example with 'ulimit -n 1024'"
         )
     return (limit - _FEWEST_OPEN // 2) // _OF_A_WORKER

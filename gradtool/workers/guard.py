@@ -97,4 +97,4 @@ class Guard:
         except Exception as error:  # Whatever made the checker fail may raise anything.
             wrong = f"one of gradtool's own Functions raised {type(error).__name__}"
         if wrong is not None:
-            raise Distrusted(f"after the checked code had run, {wrong}")
+            raise Distrusted(f"after the checked code ran, {wrong}")

@@ -293,7 +293,7 @@ def _not_examined(discovery: Discovery, error: Exception) -> CheckResult:
     problem = LoadError(
         f"cannot be examined: {summarise(error)}",
         UserError(type(error).__name__, None, text),
-        "look for attributes of a function, class, module or exception that it replaced",
+        "check whether the code replaced attributes of a function, class, module or exception",
     )
     return not_imported(discovery.shown, problem, discovery.settings)
 

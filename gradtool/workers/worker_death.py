@@ -44,7 +44,7 @@ class Death:
         if self.out_of_time:
             return timed_out(settings, place, detail)
         if self.garbled:
-            return ended("it wrote to a pipe of gradtool", place, detail)
+            return ended("it wrote to one of gradtool's pipes", place, detail)
         # A wait status holds the exit code in its second byte.
         if self.status == NO_MEMORY << 8:
             return out_of_memory("no memory was left to report the error", settings, place, detail)
@@ -60,7 +60,7 @@ class Death:
 
 def _exit(code: int) -> str:
     if code == LOST:
-        return "it closed a pipe of gradtool"
+        return "it closed one of gradtool's pipes"
     return f"exit code {code}"
 
 

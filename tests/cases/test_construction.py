@@ -167,7 +167,7 @@ def test_how_to_make_a_function_is_refused(write: Write) -> None:
     config = "version: 1\nfunctions:\n  Tripled: {module: {args: [1]}}\n"
     write({"net.py": MODULE.replace("FAULT", "3"), "gradtool.yaml": config})
     (finding,) = checked("net.py::Tripled").findings()
-    assert finding.message == "`module` configures an nn.Module, and Tripled is not one"
+    assert finding.message == "`module` is only for an nn.Module, and Tripled is not one"
 
 
 def test_an_argument_with_the_name_of_a_parameter_is_refused(write: Write) -> None:
@@ -185,6 +185,6 @@ def test_an_argument_with_the_name_of_a_parameter_is_refused(write: Write) -> No
     write({"scale.py": source, "gradtool.yaml": config})
     (finding,) = checked("scale.py::Scale").findings()
     assert (
-        "'weight' is also the name of a parameter: give this argument by position"
+        "'weight' is also the name of a parameter: pass this argument by position"
         in finding.message
     )

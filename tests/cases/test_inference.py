@@ -146,7 +146,7 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     assert none.value.message.startswith("no arguments found that forward accepts (")
     assert none.value.message.endswith("tried); the likeliest gave KeyError: 'no table'")
     assert none.value.hint == (
-        "give it a case in gradtool.yaml: start from this one, which forward refuses: "
+        "add a case in gradtool.yaml, starting from this one, which forward rejects: "
         "functions: {Picky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}}"
     )
 

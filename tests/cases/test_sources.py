@@ -156,7 +156,7 @@ def test_a_tolerance_of_a_flag_beats_that_of_a_case_which_beats_the_default() ->
 
 
 def test_a_tensor_larger_than_memory_is_reported() -> None:
-    with pytest.raises(NoCase, match=r"the tensors of case 'case1' cannot be made: "):
+    with pytest.raises(NoCase, match=r"the tensors of case 'case1' cannot be created: "):
         one({"shape": [10**6, 10**6, 10**6, 10**6]})
 
 

@@ -130,12 +130,12 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--seed"], "--seed"),
         (["check", "a.py", "--format", "txt"], "--format: 'txt' (did you mean 'text'?)"),
         (["check", "a.py", "--format", "q"], "--format: 'q' (known: text, concise, github)"),
-        (["check", "a.py", "--format", "json"], "--format json: write --report json=- for it"),
+        (["check", "a.py", "--format", "json"], "--format json: use --report json=- for it"),
         (["merge", "a.json", "--format", "gitlab"], "write --report gitlab=- for it on standard"),
         (["check", "a.py", "--color", "alway"], "did you mean 'always'?"),
         (["check", "a.py", "--dtype", "float46"], "did you mean 'float64'?"),
         (["check", "a.py", "--report", "jsn=x"], "--report: 'jsn' (did you mean 'json'?)"),
-        (["check", "a.py", "-j", "0"], "-j takes a number of 1 or more, or auto, got '0'"),
+        (["check", "a.py", "-j", "0"], "-j must be auto or a number of 1 or more, got '0'"),
         (["check", "a.py", "-j", "many"], "got 'many'"),
         (["check", "a.py", "--executor", "das"], "did you mean 'dask'?"),
         (["check", "a.py", "--config", "x", "--config", "y"], "two files, x and y: name one"),
@@ -148,7 +148,7 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--report", "json=x", "--collect-only"], "so --report would have"),
         (["check", "a.py", "--exit-zero", "--collect-only"], "so --exit-zero would have"),
         (["check", "a.py", "--require-functions", "1", "--collect-only"], "--require-functions"),
-        (["check", "a\0b"], "error: an argument holds a null byte"),
+        (["check", "a\0b"], "error: an argument contains a null byte"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_exit_code_2(

@@ -132,7 +132,7 @@ def test_isolated_from_files_and_so_is_the_replay(run: Run) -> None:
     assert replay.endswith(" --isolated")
     code, out, err = run("check", "wrong.py", "--isolated", "--config", "gradtool.yaml")
     assert (code, out) == (2, "")
-    assert err == "error: --isolated reads no file: omit --config gradtool.yaml\n"
+    assert err == "error: --isolated ignores all files: omit --config gradtool.yaml\n"
 
 
 def test_values_given_by_options_take_nothing_out_of_a_baseline(

@@ -70,7 +70,7 @@ def test_a_run_gives_the_same_with_what_it_writes(run: Run) -> None:
     code, out, err = run("init")
     assert (code, err) == (0, "")
     assert out == (
-        "gradtool.yaml: 1 Function with 1 case written out, 3 named in a comment\n"
+        "gradtool.yaml: 1 Function with 1 case written out, 3 listed in a comment\n"
         "next: gradtool check .\n"
     )
     config = load_config("gradtool.yaml")
@@ -110,7 +110,7 @@ def test_a_workflow_is_written_beside_an_existing_configuration(run: Run) -> Non
     Path("gradtool.yaml").write_text("version: 1\n")
     code, out, _ = run("init", "ops.py", "--workflow")
     assert code == 0
-    assert "gradtool.yaml exists and was not changed; --force replaces it\n" in out
+    assert "gradtool.yaml already exists and was not changed; use --force to overwrite it\n" in out
     assert Path("gradtool.yaml").read_text() == "version: 1\n"
     written = yaml.safe_load(Path(".github/workflows/gradtool.yml").read_text())
     steps = written["jobs"]["gradients"]["steps"]
@@ -135,7 +135,7 @@ def test_where_there_is_no_function_nothing_is_written(run: Run) -> None:
     Path("empty.py").write_text("X = 1\n")
     code, out, err = run("init")
     assert (code, out) == (5, "")
-    assert err == "no Function found in .; nothing was written\n"
+    assert err == "no Functions found in .; nothing was written\n"
     assert not Path("gradtool.yaml").exists()
 
 
@@ -175,7 +175,8 @@ def test_arguments_that_a_file_cannot_hold_are_left_to_inference(
     assert run("init")[0] == 0
     text = Path("gradtool.yaml").read_text()
     told = (
-        "#   ops.py::Scale: its arguments cannot be written as YAML, and are inferred in each run\n"
+        "#   ops.py::Scale: its arguments cannot be written as YAML, and are inferred again "
+        "in each run\n"
     )
     assert (told in text) is not written
     assert bool(load_config("gradtool.yaml").functions) is written

@@ -71,7 +71,7 @@ def test_what_is_kept_is_not_replaced(gate: FakeGate, run: Run, command: str, to
     code, out, err = run(*command.split())
     assert (code, out) == (2, "")
     assert err.startswith("error: --report: ")
-    assert err.endswith(", which must not be replaced; name another file\n")
+    assert err.endswith(", which must not be overwritten; use another file\n")
     assert told in err
     assert len(err.splitlines()) == 1
     assert everything() == before

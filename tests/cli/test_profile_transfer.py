@@ -178,7 +178,7 @@ def test_an_interrupt_prints_what_was_measured(
         (["--plot", "p.jpg"], "--plot: p.jpg must end in .svg"),
         (["--plot", "none/p.svg"], "--plot: cannot write none/p.svg: No such file"),
         (["--report", "xml=x"], "unknown format for --report: 'xml'"),
-        (["--require", "pinned"], "--require 'pinned': write it like"),
+        (["--require", "pinned"], "--require 'pinned': write it as in"),
         (["--require", "pinned.h2d.gbps > link"], "there is no link without a device"),
         (["--compare", "none.json"], "--compare: cannot read none.json: No such file"),
         (["--max-regression", "5%"], "--max-regression needs --compare"),
@@ -202,7 +202,7 @@ def test_cuda_without_a_device_is_refused_and_never_replaced(
         code, out, err = run("profile-transfer", "--device", device)
         assert (code, out) == (2, "")
         assert err == (
-            "error: --device cuda cannot be used: no driver; --device cpu measures the host alone\n"
+            "error: --device cuda cannot be used: no driver; --device cpu measures only the host\n"
         )
 
 

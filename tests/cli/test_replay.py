@@ -115,9 +115,9 @@ def test_a_run_of_a_part_keeps_what_is_known_of_the_rest(run: Run) -> None:
     code, _, err = check(run, "--replay", NODE[:-1] + "x")
     assert (code, err) == (
         2,
-        "error: --replay: no earlier run is recorded, so there is no finding "
-        "'ops.py::Cube[inferred]::GT10x': name a JSON report, or give a node id, "
-        "file.py::Function[case]::GT101\n",
+        "error: --replay: no earlier run is recorded, so 'ops.py::Cube[inferred]::GT10x' is "
+        "unknown: "
+        "name a JSON report, or give a node id such as file.py::Function[case]::GT101\n",
     )
 
 

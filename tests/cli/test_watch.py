@@ -126,4 +126,4 @@ def test_without_the_library_it_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "watchfiles", None)
     code, _, err = run("check", ".", "--watch")
-    assert (code, err) == (2, "error: --watch needs watchfiles; install gradtool[watch]\n")
+    assert (code, err) == (2, "error: --watch needs watchfiles: pip install 'gradtool[watch]'\n")

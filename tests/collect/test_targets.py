@@ -115,9 +115,7 @@ def test_node_ids_are_taken_apart(text: str, parts: tuple[str | None, ...]) -> N
 def test_broken_node_ids_are_refused(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         split_node_id(text)
-    assert (
-        str(refused.value) == f"{text!r} should read file.py::Function or file.py::Function[case]"
-    )
+    assert str(refused.value) == f"{text!r} must be file.py::Function or file.py::Function[case]"
 
 
 @pytest.mark.parametrize(

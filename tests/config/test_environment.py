@@ -62,7 +62,7 @@ def test_values_are_written_as_in_the_file(write: Write) -> None:
         ("GRADTOOL_SELECT=GT1", "check.select must be a list, got 'GT1'"),
         ("GRADTOOL_DEVICE=gpu", "check.device must be cpu, cuda or cuda:N, got 'gpu'"),
         ("GRADTOOL_ATOL=[", "not valid YAML: "),
-        ("GRADTOOL_ATOL= ", "the value is missing; null stands for the default"),
+        ("GRADTOOL_ATOL= ", "the value is missing; null restores the default"),
     ],
 )
 def test_a_mistake_is_reported_with_the_variable(write: Write, variable: str, message: str) -> None:

@@ -124,7 +124,7 @@ def test_origins_are_known() -> None:
         ("check.seed=1e400", "check.seed must be a whole number of 0 or more, got "),
         ("check={seed: 1, seed: 2}", "key 'seed' appears twice (first on line 1)"),
         ("check.seed=!!python/none x", "tag !!python/none is not supported"),
-        ("check.seed=", "the value is missing; null stands for the default"),
+        ("check.seed=", "the value is missing; null restores the default"),
         ("=5", "neither a file nor a setting such as check.timeout=120 or "),
         (".check.seed=5", "neither a file nor a setting such as "),
         ("functions.ops.py::Cube.atol=5", "neither a file nor a setting such as "),
@@ -173,7 +173,7 @@ def test_isolated_reads_no_file_not_even_a_broken_one(write: Write) -> None:
     found = configs("check.seed=9", no_config=True)
     assert found.nearest(Path("ops.py")).check.seed == 9
     assert found.read() == ("no file (--isolated)", "--config check.seed=9")
-    with pytest.raises(UsageError, match=r"--isolated reads no file: omit --config x.yaml"):
+    with pytest.raises(UsageError, match=r"--isolated ignores all files: omit --config x.yaml"):
         configs(no_config=True, config="x.yaml")
 
 

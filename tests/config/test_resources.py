@@ -41,7 +41,7 @@ def test_without_cupy_the_message_says_how_to_install_it(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert message("cuda") == (
         "--device cuda cannot be used: CuPy is not installed: install "
-        "gradtool[cuda12] or gradtool[cuda13], as your driver requires, or use device 'cpu'"
+        "gradtool[cuda12] or gradtool[cuda13], whichever your driver supports, or use device 'cpu'"
     )
 
 
@@ -56,12 +56,12 @@ def test_without_a_driver_the_message_has_cupys_reason(cupy: Any) -> None:
 
 
 def test_an_index_that_does_not_exist_is_refused(cupy: Any) -> None:
-    assert message("cuda:3") == "--device cuda:3 does not exist: CUDA has 1 here"
+    assert message("cuda:3") == "--device cuda:3 does not exist; CUDA devices here: 1"
 
 
 def test_no_device_at_all_is_refused(cupy: Any) -> None:
     cupy.getDeviceCount = lambda: 0
-    assert message("cuda") == "--device cuda:0 does not exist: CUDA has 0 here"
+    assert message("cuda") == "--device cuda:0 does not exist; CUDA devices here: 0"
 
 
 def test_a_device_that_is_there_will_do(cupy: Any) -> None:

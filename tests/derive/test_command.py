@@ -57,7 +57,7 @@ def test_the_line_is_named_where_forward_cannot_be_recorded(
     assert main(["derive", f"{ops}::Counted"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.strip().endswith("Counted: line 20 turns a tensor into numbers by .item()")
+    assert err.strip().endswith("Counted: line 20 turns a tensor into numbers with .item()")
 
 
 LAYER = """
@@ -139,5 +139,5 @@ def test_a_class_that_is_right_for_one_extent_alone_says_so(
 ) -> None:
     assert main(["derive", f"{layer}::Summed"]) == 0
     out, _ = capsys.readouterr()
-    assert "# The loop in line 32 is unrolled to 2 steps." in out
-    assert "# Right for arguments like these only: wrong where extent 3 of `x` is 4." in out
+    assert "# The loop on line 32 is unrolled to 2 steps." in out
+    assert "# Right only for arguments like these: wrong where extent 3 of `x` is 4." in out

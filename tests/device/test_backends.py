@@ -85,11 +85,11 @@ def test_why_there_is_no_device(cupy: Any) -> None:
 @pytest.mark.parametrize(
     ("offered", "installed", "why"),
     [
-        (None, ["cupy-cuda12x 14.0"], "there is no NVIDIA driver here (no lib"),
+        (None, ["cupy-cuda12x 14.0"], "no NVIDIA driver found (no lib"),
         (
             (12, 4), ["cupy-cuda13x 14.0"],
-            "cupy-cuda13x 14.0 is for CUDA 13, the driver supports 12.4: pip install "
-            "'gradtool[cuda12]' in its place, or a newer driver",
+            "cupy-cuda13x 14.0 is for CUDA 13, but the driver supports 12.4: pip install "
+            "'gradtool[cuda12]' instead, or update the driver",
         ),
         ((12, 4), ["cupy-cuda12x 14.0"], "cudaErrorInsufficientDriver: too old"),
     ],

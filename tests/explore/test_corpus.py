@@ -42,7 +42,7 @@ def test_a_mistake_beside_the_sample_is_found(module: str, name: str) -> None:
     errors = [f for each in found.checks for f in each.findings if f.severity is not Severity.NOTE]
     assert {finding.rule for finding in errors} <= {"GT101", "GT111", "GT114", "GT120", *FURTHER}
     assert errors
-    assert all("otherwise like case" in finding.message for finding in errors)
+    assert all("otherwise the same as case" in finding.message for finding in errors)
 
 
 @pytest.mark.parametrize(("module", "name"), members("wrong"))

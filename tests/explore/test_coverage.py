@@ -124,7 +124,7 @@ def test_a_mistake_behind_a_branch_that_no_sample_takes_is_found(
 ) -> None:
     found = [each for each in explored(tmp_path, methods).findings() if each.rule == "GT101"]
     assert found
-    assert "otherwise like case" in found[0].message
+    assert "otherwise the same as case" in found[0].message
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_what_nothing_took_is_named(tmp_path: Path) -> None:
     )
     (note,) = report.findings()
     assert note.message == (
-        "no case executes line 15 of backward; with exploring, 2 of 4 branches were taken"
+        "no case executes line 15 of backward; exploration took 2 of 4 branches"
     )
     text = plain(report, verbosity=1)
     assert "branches: 2 of 4 covered (50 %)" in text
@@ -192,4 +192,4 @@ def test_a_wrong_gradient_on_the_side_of_a_sign_that_no_sample_has_is_found(
     methods = ENTROPY.format(below="-x", operand="x.abs()")
     (found,) = explored(tmp_path, methods, sample="").findings()
     assert found.rule == "GT101"
-    assert "otherwise like case" in found.message
+    assert "otherwise the same as case" in found.message

@@ -36,7 +36,7 @@ def test_the_same_seed_finds_the_same() -> None:
 
 def test_a_finding_names_the_change_and_gives_the_case_to_keep() -> None:
     (found,) = findings("quick")
-    assert "where `beta` is 0.6, not 1.0 (otherwise like case 'sample1')" in found.message
+    assert "where `beta` is 0.6, not 1.0 (otherwise the same as case 'sample1')" in found.message
     assert "functions: {SwishWithoutBeta: {cases: [{args: [" in str(found.case)
 
 

@@ -59,7 +59,7 @@ def test_the_reason_is_that_of_the_check() -> None:
     assert finding.message == "nothing was compared: every output is empty"
     blocked = skipped(SkipKind.BLOCKED, blocked_by="GT501")
     (finding,) = judged(reports.function(PASSED, blocked, compared=0)).findings()
-    assert finding.message == "nothing was compared: GT501 comes first"
+    assert finding.message == "nothing was compared: blocked by GT501"
 
 
 def test_a_warning_about_it_becomes_an_error() -> None:

@@ -23,7 +23,7 @@ def test_an_ignored_finding_makes_no_verdict_differ_between_seeds() -> None:
     )
     judged = apply(policies_of_run(reports.run_settings(settings), None, seeds=2), raw)
     assert judged.verdict is Verdict.PASS
-    assert judged.notices == ("no verdict differs between 2 seeds",)
+    assert judged.notices == ("all verdicts are the same for 2 seeds",)
 
 
 def test_the_steps_of_a_run_come_in_their_order() -> None:

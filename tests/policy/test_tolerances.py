@@ -66,17 +66,17 @@ def test_a_run_tells_of_the_tolerances_that_hold(write: Write) -> None:
         Relaxation(rtol=1e-3, reason="the kernel rounds", expires="2999-12-31")
     ]
     assert report.notices == (
-        "tolerance rtol 0.001 holds at ops.py::Radians[inferred] "
+        "tolerance rtol 0.001 applies to ops.py::Radians[inferred] "
         "(the kernel rounds; until 2999-12-31)",
     )
 
 
 def test_a_tolerance_without_words_and_one_of_the_run_are_told_too(write: Write) -> None:
     write({"ops.py": ROUNDED, "gradtool.yaml": config("{rtol: 1e-3}")})
-    assert run().notices == ("tolerance rtol 0.001 holds at ops.py::Radians[inferred]",)
-    assert run(rtol=0.5).notices == ("tolerance rtol 0.5 holds at ops.py::Radians[inferred]",)
+    assert run().notices == ("tolerance rtol 0.001 applies to ops.py::Radians[inferred]",)
+    assert run(rtol=0.5).notices == ("tolerance rtol 0.5 applies to ops.py::Radians[inferred]",)
     write({"gradtool.yaml": "version: 1\ncheck: {atol: 0.5}\n"})
-    assert run().notices == ("tolerance atol 0.5 holds at ops.py::Radians[inferred]",)
+    assert run().notices == ("tolerance atol 0.5 applies to ops.py::Radians[inferred]",)
     write({"gradtool.yaml": "version: 1\n"})
     assert run().notices == ()
 
@@ -87,8 +87,8 @@ def test_many_cases_are_counted_and_a_case_has_its_own_words(write: Write) -> No
     said = f"{{rtol: 1e-3, reason: short, cases: [{plain}, {own}]}}"
     write({"ops.py": ROUNDED, "gradtool.yaml": config(said)})
     assert run().notices == (
-        "tolerance rtol 0.001 holds at 4 cases (short)",
-        "tolerance rtol 0.002 holds at ops.py::Radians[own] (longer)",
+        "tolerance rtol 0.001 applies to 4 cases (short)",
+        "tolerance rtol 0.002 applies to ops.py::Radians[own] (longer)",
     )
 
 
@@ -156,11 +156,11 @@ def test_one_for_a_reason_can_be_ignored(write: Write) -> None:
         ("{rtol: 1e-3, reson: x}", "did you mean 'reason'?"),
         (
             "{expires: 2027-01-31}",
-            "functions.Radians.expires belongs to a tolerance: give atol or rtol too",
+            "functions.Radians.expires applies only to a tolerance: add atol or rtol",
         ),
         (
             "{cases: [{args: [1.0], reason: x}]}",
-            "functions.Radians.cases[0].reason belongs to a tolerance: give atol or rtol too",
+            "functions.Radians.cases[0].reason applies only to a tolerance: add atol or rtol",
         ),
     ],
 )
@@ -190,7 +190,7 @@ def test_a_case_in_python_says_the_same(write: Write) -> None:
 
 def test_a_day_of_a_case_is_a_date() -> None:
     assert Case((), expires=date(2027, 1, 31)).expires == date(2027, 1, 31)
-    with pytest.raises(ValueError, match="expires is a date such as '2027-01-31', got 'soon'"):
+    with pytest.raises(ValueError, match="expires must be a date such as '2027-01-31', got 'soon'"):
         Case((), expires="soon")
 
 
@@ -201,5 +201,5 @@ def test_an_expired_tolerance_is_reported_and_one_in_force_is_listed() -> None:
     (late,) = judged.findings()
     assert late.message == "tolerance atol 0.5 of case c expired on 2001-01-01 (rounds)"
     assert list(report_expired_tolerances(reports.run_settings())(raw).findings()) == []
-    line = "tolerance atol 0.5 holds at m.py::F[c] (rounds; until 2001-01-01)"
+    line = "tolerance atol 0.5 applies to m.py::F[c] (rounds; until 2001-01-01)"
     assert list_tolerances(raw).notices == (line,)

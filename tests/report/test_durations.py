@@ -34,7 +34,7 @@ def test_rules_and_functions_are_listed_from_the_slowest_on(timed: Report) -> No
     assert listed(timed, 0)[:10] == [
         "slowest rules",
         f"6.0 s 38% GT101 {names['GT101']} 3 cases",
-        "6.0 s 38% exploring beside the cases 1 Function",
+        "6.0 s 38% exploring beyond the cases 1 Function",
         "2.0 s 12% GT201 1 case",
         "2.0 s 12% preparing, and writing findings",
         "(1 duration under 5 ms hidden; -vv shows all)",

@@ -58,7 +58,7 @@ def test_evidence_names_inputs_and_outputs_without_an_index_when_they_are_scalar
 def test_what_is_not_known_is_said_so_or_left_out() -> None:
     nan = float("nan")
     evidence = Evidence(analytic=1.0, numeric=nan, error=nan, difference=nan, tolerance=nan)
-    assert dict(evidence_lines(evidence)) == {"analytic": "1", "numeric": "not known"}
+    assert dict(evidence_lines(evidence)) == {"analytic": "1", "numeric": "unknown"}
     evidence = Evidence(analytic="nan", numeric=2.0, error="nan", difference="inf", tolerance=nan)
     assert dict(evidence_lines(evidence)) == {
         "analytic": "nan",

@@ -41,8 +41,11 @@ CHANGES: dict[str, tuple[Callable[[Patch], None], str]] = {
         lambda patch: patch.setattr(compare.decide, "__code__", (lambda *_, **__: 0).__code__),
         "compare.decide",
     ),
-    "all attributes": (lambda _: _set("__dict__", dict(vars(_RULE))), "the attributes of a Rule"),
-    "the class": (lambda _: _set("__class__", _Other), "the attributes of a Rule"),
+    "all attributes": (
+        lambda _: _set("__dict__", dict(vars(_RULE))),
+        "the attributes of one of gradtool's Rule",
+    ),
+    "the class": (lambda _: _set("__class__", _Other), "the attributes of one of gradtool's Rule"),
 }
 
 

@@ -85,7 +85,7 @@ def test_any_iterable_will_do(loader: Path, name: str) -> None:
         ("none.py::batches", "none.py: cannot be read"),
         ("loader.py::nothing", "has no attribute 'nothing'"),
         ("loader.py::broken", "no such file"),
-        ("loader.py::words", "its batches hold no arrays or tensors"),
+        ("loader.py::words", "its batches contain no arrays or tensors"),
     ],
 )
 def test_what_cannot_be_sent_is_one_line(

@@ -66,8 +66,8 @@ def test_thresholds(report: TransferReport, text: str, met: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("pinned.h2d.gbps", "write it like 'pinned.h2d.gbps >= 0.8"),
-        ("pinned.h2d.gbps == 3", "write it like"),
+        ("pinned.h2d.gbps", "write it as in 'pinned.h2d.gbps >= 0.8"),
+        ("pinned.h2d.gbps == 3", "write it as in"),
         ("pinned.h2d.gbsp >= 3", "unknown metric 'gbsp' (known: gbps, "),
         ("3 >= pinned.h2d.gbps", "the left side must name a cell's metric"),
         ("link >= 3", "the left side must name a cell's metric"),

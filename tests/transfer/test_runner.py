@@ -92,7 +92,7 @@ def test_cells_are_sampled_in_turn() -> None:
 def test_a_budget_that_is_too_short_leaves_reasons() -> None:
     report = run(sizes=(64 * MIB,), probes=(), budget=0.05)
     missing = {cell.unavailable for cell in report.cells if not cell.done}
-    assert missing == {"time ran out before the first sample"}
+    assert missing == {"the budget ran out before the first sample"}
 
 
 def test_a_budget_that_is_short_leaves_something_of_every_scenario() -> None:
@@ -100,7 +100,7 @@ def test_a_budget_that_is_short_leaves_something_of_every_scenario() -> None:
     measured = {cell.scenario for cell in report.cells if cell.done}
     assert measured == {cell.scenario for cell in report.cells}
     assert {cell.unavailable for cell in report.cells if not cell.done} == {
-        "time ran out before the first sample"
+        "the budget ran out before the first sample"
     }
 
 

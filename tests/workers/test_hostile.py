@@ -162,7 +162,7 @@ def test_what_was_printed_is_passed_on_and_does_not_mix_with_the_report(tmp_path
 
 
 def comparable(report: Report) -> Any:
-    """A report without what depends on the clock."""
+    """A report without checks that depend on the clock."""
     plain = msgspec.to_builtins(report)
     for module in plain["modules"]:
         for function in module.get("functions", ()):

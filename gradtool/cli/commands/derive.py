@@ -24,10 +24,8 @@ def derive(
     paths: cli.Paths,
     config: cli.Config = None,
     isolated: cli.Isolated = False,
-    jvp: Annotated[bool, typer.Option("--jvp", help="Write a jvp for forward mode too.")] = False,
-    vmap: Annotated[
-        bool, typer.Option("--vmap", help="Let the Function run under torch.vmap too.")
-    ] = False,
+    jvp: Annotated[bool, typer.Option("--jvp", help="Also write a jvp for forward mode.")] = False,
+    vmap: Annotated[bool, typer.Option("--vmap", help="Also support torch.vmap.")] = False,
     seed: cli.Seed = None,
     dtype: cli.Dtype = None,
 ) -> Callable[[], ExitCode]:
@@ -76,10 +74,10 @@ def _shown(answer: Answer) -> str:
     if len(answer.cases) == 1:
         lines = [f"{lines[0]} {lines[1].removeprefix('#   ')}"]
     lines += [
-        f"# Right for arguments like these only: wrong where {each}." for each in answer.limits
+        f"# Right only for arguments like these: wrong where {each}." for each in answer.limits
     ]
     lines += [
-        f"# The loop in line {line} is unrolled to {steps} steps."
+        f"# The loop on line {line} is unrolled to {steps} steps."
         for line, steps in answer.unrolled
     ]
     return "\n".join([*lines, answer.text])

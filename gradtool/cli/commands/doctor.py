@@ -55,7 +55,7 @@ def _show(found: DoctorReport, color: str) -> None:
 
     console = make_console(sys.stdout, cast("Any", color))
     stopping = [answer.name for answer in found.answers if answer.stops]
-    verdict = f"gradtool {found.gradtool}: everything required works"
+    verdict = f"gradtool {found.gradtool}: everything it needs is in place"
     if stopping:
-        verdict = f"gradtool {found.gradtool} cannot work: fix {', '.join(stopping)}"
+        verdict = f"gradtool {found.gradtool} cannot run: fix {', '.join(stopping)}"
     render([msgspec.to_builtins(answer) for answer in found.answers], console, verdict=verdict)

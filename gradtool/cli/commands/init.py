@@ -49,10 +49,13 @@ def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str
     free = [path for path in targets if force or not os.path.lexists(path)]
     if not free:
         there = " and ".join(_shown(path) for path in targets)
-        raise UsageError(f"{there} exists: --force replaces it")
+        raise UsageError(
+            f"{there} already {'exists' if len(targets) == 1 else 'exist'}: use --force to "
+            "overwrite"
+        )
     found = _found(paths, command)
     if not found.functions + found.remarked:
-        print(f"no Function found in {shlex.join(paths)}; nothing was written", file=sys.stderr)
+        print(f"no Functions found in {shlex.join(paths)}; nothing was written", file=sys.stderr)
         return ExitCode.NOTHING_CHECKED
     with reader_may_leave(sys.stdout):
         for path in targets:
@@ -78,7 +81,9 @@ def _found(paths: tuple[str, ...], command: str) -> Scaffold:
         modules, cases = runner.collect_with_cases(options)
     outside = next((m.path for m in modules if Path(m.path).is_absolute()), None)
     if outside is not None:
-        raise UsageError(f"{outside} is not below this folder: run gradtool init in one above it")
+        raise UsageError(
+            f"{outside} is outside the current folder: run gradtool init in a folder above it"
+        )
     return configuration(modules, cases)
 
 
@@ -97,7 +102,7 @@ def _written(path: Path, text: str | None, found: Scaffold) -> str:
     from gradtool.errors import UsageError
 
     if text is None:
-        return f"{_shown(path)} exists and was not changed; --force replaces it"
+        return f"{_shown(path)} already exists and was not changed; use --force to overwrite it"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, text)
@@ -115,7 +120,7 @@ def _content(found: Scaffold) -> Iterator[str]:
     functions, cases = plural(found.functions, "Function"), plural(found.cases, "case")
     yield f"{functions} with {cases} written out"
     if found.remarked:
-        yield f"{found.remarked} named in a comment"
+        yield f"{found.remarked} listed in a comment"
 
 
 def _shown(path: Path) -> str:

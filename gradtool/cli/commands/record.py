@@ -63,14 +63,14 @@ def _record(
     _require_valid(path)  # Before a command that may take an hour.
     code, found = run(command, engine=engine, limit=limit, root=Path.cwd())
     if code:
-        print(f"the command ended with exit code {code}", file=sys.stderr)
+        print(f"the command exited with code {code}", file=sys.stderr)
     for each in found:
         if each.problem:
-            more = "" if not each.cases else " (other arguments of it are)"
-            print(f"{_shown(each)} is not recorded: {each.problem}{more}", file=sys.stderr)
+            which = f"some calls of {_shown(each)} are" if each.cases else f"{_shown(each)} is"
+            print(f"{which} not recorded: {each.problem}", file=sys.stderr)
     kept = [each for each in found if each.cases]
     if not kept:
-        print(f"no Function of this folder was called by {shlex.join(command)}", file=sys.stderr)
+        print(f"{shlex.join(command)} called no Function in this folder", file=sys.stderr)
         return ExitCode.NOTHING_CHECKED
     added = _write(path, kept)
     counts = plural(added, "new case"), plural(len(kept), "Function")

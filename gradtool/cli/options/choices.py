@@ -36,7 +36,7 @@ def printed_form(form: str) -> str:
     if form in WRITTEN and form not in FORMATS:
         from gradtool.errors import UsageError
 
-        raise UsageError(f"--format {form}: write --report {form}=- for it on standard output")
+        raise UsageError(f"--format {form}: use --report {form}=- to write it to standard output")
     return choose(form, FORMATS, "value of --format:")
 
 

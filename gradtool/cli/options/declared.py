@@ -143,8 +143,8 @@ Jobs = Annotated[
         "-j",
         "--jobs",
         metavar="N|auto",
-        help="Number of worker processes; auto (the default) uses one per CPU. A GPU is always "
-        "checked by one.",
+        help="Number of worker processes; auto (the default) uses one per CPU. A GPU run "
+        "always uses one.",
     ),
 ]
 Shard = Annotated[
@@ -159,7 +159,7 @@ NoIsolation = Annotated[
     bool,
     execution_option(
         "--no-isolation",
-        help="Run in this process, where a crash or a hang ends the whole run.",
+        help="Run in this process, where a crash or a hang ends the entire run.",
     ),
 ]
 Pdb = Annotated[
@@ -286,7 +286,7 @@ Watch = Annotated[
     bool,
     execution_option(
         "--watch",
-        help="After the run, wait for files to be saved and check again what they affect.",
+        help="After the run, wait for changes to files and recheck what they affect.",
     ),
 ]
 LastFailed = Annotated[
@@ -296,7 +296,9 @@ LastFailed = Annotated[
 FailedFirst = Annotated[
     bool,
     what_option(
-        "--ff", "--failed-first", help="Check Functions that failed in the last run first."
+        "--ff",
+        "--failed-first",
+        help="Check all Functions, starting with those that failed in the last run.",
     ),
 ]
 NoCache = Annotated[

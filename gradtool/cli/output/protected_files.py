@@ -39,7 +39,9 @@ def require_free(flag: str, name: str, inputs: Iterable[str]) -> None:
         return  # A folder cannot be replaced; a pipe and a device are not.
     what = _what(place, inputs)
     if what:
-        raise UsageError(f"{flag}: {name} is {what}, which must not be replaced; name another file")
+        raise UsageError(
+            f"{flag}: {name} is {what}, which must not be overwritten; use another file"
+        )
 
 
 def _what(place: Path, inputs: Iterable[str]) -> str:

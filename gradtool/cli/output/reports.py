@@ -111,7 +111,7 @@ def _parsed(request: str, formats: Mapping[str, str]) -> OutputRequest:
         raise UsageError(f"--report {request}: put the format first, such as html={request}")
     choose(form, list(formats), "format for --report:")
     if not name:
-        raise UsageError(f"--report {request}: no file named; write --report {form}=PATH")
+        raise UsageError(f"--report {request}: no file given; write --report {form}=PATH")
     return OutputRequest("--report", name, lambda report: renderer(form, formats)(report))
 
 

@@ -52,8 +52,7 @@ def install() -> None:
 
 
 COMPILED_EXTENSION = (
-    "the library is compiled against PyTorch and needs the real torch engine: gradtool's runs "
-    "on NumPy and CuPy"
+    "the library is compiled against PyTorch and needs it: gradtool's engine runs on NumPy and CuPy"
 )
 """Explanation of an error for which `needs_real_torch` is True."""
 
@@ -132,8 +131,8 @@ class _Finder(MetaPathFinder):
 
 
 _NO_TRITON = (
-    "Triton kernels need the real torch engine: gradtool's runs on NumPy and CuPy, and "
-    "launches no kernels of PyTorch's"
+    "Triton kernels need PyTorch: gradtool's engine runs on NumPy and CuPy, and cannot launch "
+    "PyTorch's kernels"
 )
 
 

@@ -126,7 +126,7 @@ def _within(room: int, sections: list[str]) -> Iterator[str]:
         room -= len(section.encode())
         if room < 0:
             left = plural(len(sections) - index, "finding")
-            yield f"\n{left} more did not fit here; the other reports have them.\n"
+            yield f"\n{left} more did not fit here; see the other reports.\n"
             return
         yield section
 

@@ -124,7 +124,7 @@ def _values(block: JacobianBlock) -> ET.Element:
     shown = window(block, rows=_MOST_VALUES, columns=_MOST_VALUES)
     extent = f" ({shown.extent})" if shown.extent else ""
     return folded(
-        f"Values around the worst entry{extent}: analytic over numeric",
+        f"Values around the worst entry{extent}: analytic above numeric",
         element("div", _table(shown), class_="scroll"),
     )
 

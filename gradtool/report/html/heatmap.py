@@ -40,7 +40,7 @@ def key(block: JacobianBlock) -> ET.Element:
     )
     return element(
         "ul",
-        _meaning("negative, zero, positive; the stronger the larger", *_SCALE),
+        _meaning("negative, zero, positive; stronger means larger", *_SCALE),
         None if is_finite else _meaning("not a finite number", "u"),
         _marked("wrong entry", element("path", class_="wrong", d=_dot(0, 0))),
         _marked("worst entry", _box(0, 0)),
@@ -75,7 +75,7 @@ def _figure(
     return element(
         "figure",
         element("figcaption", element("b", name), f" up to ±{short(scale, 3)}"),
-        _picture(block, rows, scale, f"{name} values of the Jacobian by {argument}"),
+        _picture(block, rows, scale, f"{name} values of the Jacobian with respect to {argument}"),
         class_="heatmap",
     )
 

@@ -221,7 +221,7 @@ def _checks(checks: tuple[CheckResult, ...], strict: bool) -> ET.Element | None:
 
 
 def _footer(report: Report) -> ET.Element:
-    note = f"Report format {report.schema}. Shades grow with the root of the value; "
+    note = f"Report format {report.schema}. Shading follows the square root of the value; "
     return element(
         "footer",
         element("p", note, "a dot marks a wrong entry, a frame the worst one."),

@@ -57,10 +57,12 @@ def error_plot(evidence: Evidence) -> ET.Element | None:
     up = _axis(heights, _HEIGHT - _BOTTOM, _TOP)
     return element(
         "figure",
-        element("figcaption", element("b", "error of the quotient"), " against the step"),
+        element("figcaption", element("b", "error of the quotient"), " by step size"),
         element(
             "svg",
-            element("title", "distance of difference quotients from the numeric value by step"),
+            element(
+                "title", "distance between difference quotients and the numeric value, by step size"
+            ),
             *_grid(across, up),
             _line("noise", noise, across, up),
             *(_level(name, y, across, up) for name, y in known.items()),
@@ -137,9 +139,9 @@ def _level(name: str, height: float, across: _Axis, up: _Axis) -> ET.Element:
 
 
 _MEANINGS = {
-    "away": "quotient to numeric value",
-    "noise": "rounding of the quotient",
-    "analytic": "analytic to numeric value",
+    "away": "quotient vs. numeric value",
+    "noise": "rounding error of the quotient",
+    "analytic": "analytic vs. numeric value",
     "tolerance": "tolerance",
 }
 

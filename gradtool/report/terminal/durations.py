@@ -14,7 +14,7 @@ from gradtool.results.report import Report
 
 _LEAST = 0.005
 """Seconds below which a duration is listed only with ``-vv``, as by pytest."""
-_EXPLORING = "exploring beside the cases"
+_EXPLORING = "exploring beyond the cases"
 _REST = "preparing, and writing findings"
 
 

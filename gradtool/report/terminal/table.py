@@ -180,7 +180,7 @@ def _right(row: Row) -> list[Text]:
         if not rests_on(check)
     ]
     broken = dict.fromkeys(filter(None, map(rests_on, skipped)))
-    parts += [Text(f"nothing that depends on {code}", style=DIM) for code in broken]
+    parts += [Text(f"no checks that depend on {code}", style=DIM) for code in broken]
     return parts or [Text("no derivative was checked", style=DIM)]
 
 

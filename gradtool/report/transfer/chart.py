@@ -136,7 +136,7 @@ def _rates(report: TransferReport, ways: Sequence[_Way]) -> _Scale:
 
 def _heading(report: TransferReport) -> Iterator[ET.Element]:
     if report.simulated:
-        text = "SIMULATED: host memory stood in for a device"
+        text = "SIMULATED: host memory in place of a device"
         yield element("text", text, x=f"{_LEFT:g}", y="18", class_="simulated")
     y = 36 if report.simulated else 20
     text = f"{report.header.device}: GB/s by size, medians of one buffer"

@@ -25,7 +25,7 @@ def render(report: TransferReport) -> str:
 
 def _body(report: TransferReport) -> Iterator[Child]:
     if report.simulated:
-        yield element("p", "SIMULATED: host memory stood in for a device.", class_="simulated")
+        yield element("p", "SIMULATED: host memory in place of a device.", class_="simulated")
     yield lines([last_line(report)])
     yield lines(header_lines(report), class_="dim")
     yield from bullets("Advice", advice_lines(report), class_="card advice")

@@ -18,7 +18,7 @@ DIRECTIONS = {
     "h2d": "host to device",
     "d2h": "device to host",
     "d2d": "within the device",
-    "duplex": "both directions at once, in sum",
+    "duplex": "both directions at once, combined",
 }
 
 
@@ -233,7 +233,7 @@ def _asynchrony_table(report: TransferReport) -> Table | None:
         *(Column(size_text(size)) for size in sizes),
     )  # fmt: skip
     held = next(each.held for each in done if each.held)
-    title = f"how soon does a call return while its stream is held for {time_text(held)}?"
+    title = f"how soon does a call return while its stream is busy for {time_text(held)}?"
     note = "waits: it returns only when the stream is free, and blocks the host until then"
     return Table(titled(report, title), columns, [found], notes=(note,))
 
@@ -255,10 +255,10 @@ def _hazards_table(report: TransferReport) -> Table | None:
         if not each.unavailable
     ]  # fmt: skip
     columns = (
-        Column("hazard", right=False), Column("wrong bytes"), Column("synchronize cures"),
-        Column("event cures"), Column("wait costs"),
+        Column("hazard", right=False), Column("wrong bytes"), Column("synchronize fixes"),
+        Column("event fixes"), Column("wait costs"),
     )  # fmt: skip
-    return Table(titled(report, "hazards, on a held stream"), columns, [found]) if found else None
+    return Table(titled(report, "hazards, with a busy stream"), columns, [found]) if found else None
 
 
 def _pinning_table(report: TransferReport) -> Table | None:
@@ -275,7 +275,7 @@ def _pinning_table(report: TransferReport) -> Table | None:
         return None
     columns = (
         Column("memory", right=False), Column("size"), Column("lock"), Column("touch"),
-        Column("release"), Column("pays after copies"),
+        Column("release"), Column("pays off after copies"),
     )  # fmt: skip
     reasons = dict.fromkeys(each.reuses_reason for each in report.pinning if each.reuses_reason)
     return Table(

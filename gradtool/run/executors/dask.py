@@ -51,7 +51,7 @@ def _require_a_worker(scheduler: str | None, client: Any) -> None:
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError:
-        raise UsageError(f"--scheduler {scheduler}: the cluster has no worker") from None
+        raise UsageError(f"--scheduler {scheduler}: the cluster has no workers") from None
 
 
 class OnDask:
@@ -130,7 +130,7 @@ class OnDask:
 def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> UnitResult:
     """The result of a unit, reported to the watcher."""
     if data is None:
-        lost = crashed("every worker of the cluster that ran it died")
+        lost = crashed("every cluster worker that ran it died")
         progress = UnitProgress(unit, watcher)
         return progress.close(termination_result(unit.node, lost, unit.settings, progress.location))
     done = msgspec.msgpack.decode(data, type=UnitResult)
@@ -141,7 +141,7 @@ def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> UnitResult:
 
 
 def _lost_discovery(discovery: Discovery) -> DiscoveryResult:
-    lost = crashed("every worker of the cluster that ran it died")
+    lost = crashed("every cluster worker that ran it died")
     return DiscoveryResult(problem=import_terminated(discovery.shown, lost, discovery.settings))
 
 

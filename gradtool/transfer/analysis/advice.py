@@ -23,10 +23,10 @@ _FAR = 0.95
 _GOOD_OVERLAP = 0.5
 
 _OVERLAPS = (
-    "Copy {memory} memory on a separate stream during computations: {share} of the shorter one "
-    "is hidden."
+    "Copy {memory} memory on a separate stream during computations: this hides {share} of the "
+    "shorter one."
 )
-_DOES_NOT_OVERLAP = "A separate stream hides little of a copy of {memory} memory: {share}."
+_DOES_NOT_OVERLAP = "A separate stream hides only {share} of a copy of {memory} memory."
 
 
 def advise(report: TransferReport) -> tuple[Advice, ...]:
@@ -68,7 +68,7 @@ def _reuses(report: TransferReport) -> Iterator[Advice]:
         cost = known[-1]
         size = size_text(cost.bytes)
         yield Advice(
-            text=f"{cost.memory.capitalize()} memory of {size} has paid for itself after "
+            text=f"{cost.memory.capitalize()} memory of {size} pays for itself after "
             f"{cost.reuses:.0f} copies.",
             rests_on=(f"pinning {cost.memory} {size}",),
             from_size=cost.bytes,
@@ -77,13 +77,13 @@ def _reuses(report: TransferReport) -> Iterator[Advice]:
 
 def _hazards(report: TransferReport) -> Iterator[Advice]:
     sentences = {
-        "d2h-read-too-early": "Wait for the stream, or for an event, before reading what "
-        "non_blocking=True copies to the host: without waiting, the old bytes were read in "
+        "d2h-read-too-early": "Wait for the stream, or for an event, before reading data "
+        "that non_blocking=True copies to the host: without waiting, old bytes were read in "
         "{caught} of {trials} trials",
-        "h2d-overwrite-too-early": "Do not write to a pinned buffer before the copy from it is "
-        "done: the later bytes were sent in {caught} of {trials} trials",
+        "h2d-overwrite-too-early": "Do not write to a pinned buffer until the copy from it is "
+        "done: newer bytes were sent in {caught} of {trials} trials",
         "h2d-recycled-too-early": "Keep a pinned buffer until the copy from it is done: its memory "
-        "was handed out again, and the later bytes were sent in {caught} of {trials} trials",
+        "was reused, and newer bytes were sent in {caught} of {trials} trials",
     }
     for hazard in report.hazards:
         if hazard.caught and hazard.name in sentences:
@@ -103,8 +103,8 @@ def _asynchrony(report: TransferReport) -> Iterator[Advice]:
     for (call, direction), found in waits.items():
         first = min(found, key=lambda probe: probe.bytes)
         yield Advice(
-            text=f"{call} does not free the host for copies {titles[direction]} of "
-            f"{first.memory} memory from {size_text(first.bytes)} on: it waits for the stream.",
+            text=f"{call} blocks the host for copies {titles[direction]} of "
+            f"{first.memory} memory from {size_text(first.bytes)} up: it waits for the stream.",
             rests_on=(f"asynchrony {call} {first.memory} {direction}",),
             from_size=first.bytes,
         )

@@ -20,13 +20,13 @@ _WORTH = 0.05
 
 _UNTOLD = (
     "The best way to send these batches is unknown: plain copies were not measured well "
-    "enough. Give --budget more seconds, or quiet the machine."
+    "enough. Raise --budget, or stop other work on the machine."
 )
 
 _NEEDS = {
-    "pinned": "if the loader delivers pinned memory, as DataLoader(pin_memory=True) does",
-    "engine-pinned": "if the loader delivers pinned memory, as DataLoader(pin_memory=True) does",
-    "torch-pinned": "if the loader delivers pinned memory, as DataLoader(pin_memory=True) does",
+    "pinned": "if the loader provides pinned memory, as DataLoader(pin_memory=True) does",
+    "engine-pinned": "if the loader provides pinned memory, as DataLoader(pin_memory=True) does",
+    "torch-pinned": "if the loader provides pinned memory, as DataLoader(pin_memory=True) does",
     "registered": "if the loader reuses registered memory",
     "write-combined": "if the loader writes to write-combined memory",
 }

@@ -29,14 +29,14 @@ class Claim:
 CLAIMS = (
     Claim(
         "pinned.h2d.blocking", "pageable.h2d.blocking",
-        "Keep data that is sent to the device repeatedly in pinned memory: from {size} on, "
+        "Keep data that is sent to the device repeatedly in pinned memory: from {size} up, "
         "copies are {x} times as fast.",
         "Leave data for the device in pageable memory: pinned memory takes {x} times as long.",
         "Pinned memory makes no difference here for copies to the device.",
     ),
     Claim(
         "pinned.d2h.blocking", "pageable.d2h.blocking",
-        "Fetch results into pinned memory that you reuse: from {size} on, copies are {x} times as "
+        "Fetch results into pinned memory that you reuse: from {size} up, copies are {x} times as "
         "fast.",
         "Fetch results into pageable memory: pinned memory takes {x} times as long.",
         "Pinned memory makes no difference here for copies from the device.",
@@ -44,7 +44,7 @@ CLAIMS = (
     Claim(
         "registered.h2d.blocking", "pinned.h2d.blocking",
         "Registering existing memory is better than allocating pinned memory: {x} times "
-        "as fast from {size} on.",
+        "as fast from {size} up.",
         "Allocate pinned memory rather than registering existing memory, which takes {x} times as "
         "long.",
         "Registering existing memory works as well as allocating pinned memory.",
@@ -52,36 +52,36 @@ CLAIMS = (
     Claim(
         "write-combined.h2d.blocking", "pinned.h2d.blocking",
         "Write-combined memory pays off for data that only the device reads: {x} times as fast "
-        "from {size} on. Reading it on the host is very slow.",
+        "from {size} up. Reading it on the host is very slow.",
         "Write-combined memory does not pay off: it takes {x} times as long as pinned.",
         "Write-combined memory makes no difference here; pinned is the safer choice.",
     ),
     Claim(
         "pin-on-the-fly.h2d.blocking", "pageable.h2d.blocking",
-        "Pinning just for one copy pays off: {x} times as fast from {size} on.",
-        "Do not pin memory just for one copy: from {size} on that takes {x} times as long as "
+        "Pinning just for one copy pays off: {x} times as fast from {size} up.",
+        "Do not pin memory just for one copy: from {size} up that takes {x} times as long as "
         "sending it as it is.",
         "Pinning just for one copy makes no difference here.",
     ),
     Claim(
         "staged.h2d.blocking", "pageable.h2d.blocking",
         "Sending pageable memory through two pinned buffers of your own pays off: {x} times as "
-        "fast from {size} on.",
+        "fast from {size} up.",
         "Leave the staging of pageable memory to the driver: doing it yourself takes {x} times "
         "as long.",
         "Staging pageable memory yourself makes no difference here.",
     ),
     Claim(
         "staged-threads.h2d.blocking", "staged.h2d.blocking",
-        "Several threads that copy on the host are {x} times as fast as one, from {size} on.",
-        "Let one thread copy on the host: several take {x} times as long, from {size} on.",
+        "Several threads that copy on the host are {x} times as fast as one, from {size} up.",
+        "Let one thread copy on the host: several take {x} times as long, from {size} up.",
         "Several threads copy no faster on this host than one.",
         about_host=True,
     ),
     Claim(
         "pageable.d2h.blocking", "pageable-cold.d2h.blocking",
-        "Copy results into existing memory: it is {x} times as fast as into new memory, "
-        "whose pages must be made first, from {size} on.",
+        "Copy results into existing memory: from {size} up, this is {x} times as fast as into "
+        "new memory, whose pages must be created first.",
         "New memory for each result is no worse: existing memory takes {x} times as long.",
         "New memory for each result makes no difference here.",
         about_host=True,
@@ -124,8 +124,8 @@ CLAIMS = (
     ),
     Claim(
         "engine.h2d.blocking", "torch.h2d.blocking",
-        "gradtool's Tensor.to is {x} times as fast as PyTorch's, from {size} on.",
-        "gradtool's Tensor.to takes {x} times as long as PyTorch's, from {size} on.",
+        "gradtool's Tensor.to is {x} times as fast as PyTorch's, from {size} up.",
+        "gradtool's Tensor.to takes {x} times as long as PyTorch's, from {size} up.",
         "gradtool's Tensor.to takes as long as PyTorch's at the largest size.",
         about_host=True,
     ),

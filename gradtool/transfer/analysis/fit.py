@@ -129,7 +129,7 @@ def _fit(cells: Sequence[Cell]) -> Fit:
     except ValueError as error:
         return replace(blank, unavailable=str(error))
     if line.worst > _NO_LINE:
-        return replace(blank, unavailable=f"no line: a size lies {line.worst:.0%} off it")
+        return replace(blank, unavailable=f"no fit: one size lies {line.worst:.0%} off the line")
     low, high = (rate / 1e9 for rate in line.rate_interval)
     return replace(
         blank, latency=line.latency, gbps=line.rate / 1e9, half_size=line.half_size,

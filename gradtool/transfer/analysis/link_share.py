@@ -43,7 +43,7 @@ def _doubted(link: Link, reached: float) -> Link:
     lanes = f"generation {link.generation} x{link.width}, {rate_text(link.gbps)} GB/s"
     return Link(
         unknown=f"{link.source} reports {lanes}, but copies reached {rate_text(reached)} GB/s: "
-        "a virtual port, or an idle link"
+        "the port is virtual, or the link was idle"
     )
 
 

@@ -79,7 +79,7 @@ def parse(text: str) -> Threshold:
     parts = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*(.+?)\s*", text)
     if parts is None:
         raise TransferError(
-            f"--require {text!r}: write it like 'pinned.h2d.gbps >= 0.8*link', with one of "
+            f"--require {text!r}: write it as in 'pinned.h2d.gbps >= 0.8*link', with one of "
             f"{', '.join(_SIGNS)}"
         )
     left, right = _side(parts[1], text), _side(parts[3], text)

@@ -22,7 +22,7 @@ def fresh_pages(size: int) -> Any:
     try:
         return np.frombuffer(mmap.mmap(-1, size), np.uint8)
     except OSError as error:
-        reason = f"the system gave no {size_text(size)} of memory: {error.strerror}"
+        reason = f"cannot allocate {size_text(size)} of memory: {error.strerror}"
         raise UnavailableError(reason) from error
 
 

@@ -16,7 +16,7 @@ from gradtool.transfer.measuring.timing import Times
 KEPT = 200
 """Samples that a record keeps at most."""
 
-NOT_REACHED = "time ran out before the first sample"
+NOT_REACHED = "the budget ran out before the first sample"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ MOST_DRIFT = 1.5
 LEAST_DOUBLED = 3
 """Samples of double size that the check needs."""
 
-NOT_VERIFIED = "not shown: the bytes that arrived are not the bytes that were sent"
+NOT_VERIFIED = "not shown: the bytes that arrived differ from those that were sent"
 
 
 def impossible_times(samples: Sequence[Times]) -> str:
@@ -107,6 +107,7 @@ def unstable(samples: Sequence[Times], doubled: Sequence[Times]) -> str:
     if found.low <= MOST_DRIFT and found.high >= 1 / MOST_DRIFT:
         return ""
     return (
-        f"not shown: of {doubled[0].runs} copies each takes {found.value:.2g} times as long as of "
-        f"{samples[0].runs}"
+        f"not shown: each of {doubled[0].runs} copies takes {found.value:.2g} times as long "
+        "as each "
+        f"of {samples[0].runs}"
     )

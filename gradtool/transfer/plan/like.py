@@ -39,7 +39,7 @@ def rows_like(target: str) -> tuple[RowOptions, ...]:
     batches = [list(_sizes(batch)) for batch in _batches(target)]
     largest = max(batches, key=sum, default=[])
     if not sum(largest):
-        raise TransferError(f"--like {target}: its batches hold no arrays or tensors")
+        raise TransferError(f"--like {target}: its batches contain no arrays or tensors")
     return tuple(_rows(tuple(size for size in largest if size)))
 
 

@@ -32,7 +32,7 @@ def plan(options: TransferOptions, machine: Machine) -> list[Cell]:
     cells += [_row(row, machine) for row in options.rows]
     if not cells and not options.probes:
         raise TransferError(
-            "nothing to measure: no scenario goes in that direction; --list shows the scenarios"
+            "nothing to measure: no scenario copies in that direction; --list shows the scenarios"
         )
     return cells
 
@@ -188,7 +188,7 @@ def fitted(
             continue
         kept.append(msgspec.structs.replace(cell, tensors=fewer, published=None))
         notices.append(
-            f"{cell.row or cell.id}: {fewer} tensors in place of {cell.tensors}: "
+            f"{cell.row or cell.id}: {fewer} tensors instead of {cell.tensors}: "
             f"{space.refusal(cell.total)}"
         )
     if too_large:

@@ -126,15 +126,15 @@ def by_event(_stream: Stream, event: Any) -> None:
 
 DEMONSTRATIONS: dict[str, tuple[str, Callable[[HazardSetup, Cure | None], bool]]] = {
     "d2h-read-too-early": (
-        "a copy to the host that does not block, read before it is done", read_too_early,
+        "a non-blocking copy to the host, read before it is done", read_too_early,
     ),
     "h2d-overwrite-too-early": (
-        "a copy to the device that does not block, its source overwritten before it is done",
+        "a non-blocking copy to the device, its source overwritten before it is done",
         overwrite_too_early,
     ),
     "h2d-recycled-too-early": (
-        "a copy to the device that does not block, its page-locked block given back to the pool "
-        "and handed out again before it is done",
+        "a non-blocking copy to the device, its page-locked block returned to the pool and "
+        "reused before it is done",
         recycle_too_early,
     ),
 }  # fmt: skip

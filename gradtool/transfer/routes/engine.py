@@ -76,7 +76,7 @@ def pin_memory_then_to(cell: Cell, workspace: Workspace) -> Operation:
 
 def _require_pinning(workspace: Workspace) -> None:
     if workspace.machine.on_host:
-        raise UnavailableError("Tensor.pin_memory needs CUDA: without it, it returns the tensor")
+        raise UnavailableError("without CUDA, Tensor.pin_memory returns the tensor unchanged")
 
 
 def _sender(place: str, cell: Cell, workspace: Workspace) -> Step:

@@ -70,12 +70,10 @@ class Torch:
             UnavailableError: It is not installed, or cannot use the device.
         """
         if importlib.util.find_spec("torch") is None:
-            raise UnavailableError(
-                "PyTorch is not installed: with it, its .to would be measured too"
-            )
+            raise UnavailableError("PyTorch is not installed, so its .to is not measured")
         self._module: Any = importlib.import_module("torch")
         if not workspace.machine.on_host and not self._module.cuda.is_available():
-            raise UnavailableError("the PyTorch that is installed cannot use CUDA here")
+            raise UnavailableError("the installed PyTorch cannot use CUDA here")
         self._before: Any = None
 
     def over(self, array: Buffer) -> Any:

@@ -72,7 +72,9 @@ def pinned_from_pool(size: int) -> HostBlock:
 
 
 def _refused(size: int, error: RuntimeError) -> UnavailableError:
-    return UnavailableError(f"no page-locked memory of {size_text(size)}: {_first_line(error)}")
+    return UnavailableError(
+        f"cannot allocate {size_text(size)} of page-locked memory: {_first_line(error)}"
+    )
 
 
 def _first_line(error: BaseException) -> str:

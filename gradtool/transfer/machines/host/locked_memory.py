@@ -26,7 +26,7 @@ def lock_pages(array: Any) -> Callable[[], Any]:
     if system.mlock(*where) != 0:
         reason = os.strerror(ctypes.get_errno())
         raise UnavailableError(
-            f"mlock of {size_text(array.nbytes)} was refused: {reason} (limit: {limit_text()}; "
+            f"mlock of {size_text(array.nbytes)} failed: {reason} (limit: {limit_text()}; "
             "raise it with 'ulimit -l')"
         )
     return functools.partial(_unlock, array)

@@ -52,7 +52,7 @@ class HostMachine:
     def host(self, memory: Memory, size: int) -> HostBlock:
         """New memory: never touched, or with all of its pages locked, which touches them."""
         if memory == "write-combined":
-            raise UnavailableError("host memory alone is never write-combined: that needs CUDA")
+            raise UnavailableError("write-combined memory needs CUDA")
         array = fresh_pages(size)
         if memory == "pageable":
             return HostBlock(array, lambda: None)
