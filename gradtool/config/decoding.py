@@ -95,7 +95,7 @@ class _Reader:
     def _dict(self, value: dict[Any, Any], kind: types.DictType, where: Where) -> Any:
         for key in value:
             if not isinstance(key, str):
-                self._fail((*where, _step(key)), f"{spelled(where)}: key {key!r} must be text")
+                self._fail((*where, _step(key)), f"{spelled(where)}: key {key!r} must be a string")
         return {
             key: self.read({} if _empty(inner, kind) else inner, kind.value_type, (*where, key))
             for key, inner in value.items()
@@ -165,7 +165,7 @@ def _expectation(kind: types.Type) -> str:
         case types.FloatType():
             return "a number" + _bounds(kind)
         case types.StrType():
-            return "text"
+            return "a string"
         case types.DateType():
             return "a date such as 2027-01-31"
         case types.LiteralType():

@@ -75,15 +75,15 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The section ``check``: each key has a flag of the same name that overrides it."""
 
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    """Seed of random arguments, together with the name of the case."""
+    """Seed for random arguments, combined with the name of the case."""
     device: str | None = None
     """Device to run on: `cpu` or `cuda`."""
     engine: Literal["bundled", "torch", "both"] | None = None
     """Engine behind `import torch`: gradtool's own, the installed PyTorch, or both in turn."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Seconds that one Function may take."""
+    """Time limit for each Function, in seconds."""
     memory_limit: str | None = None
-    """Additional memory that one Function may use: `512MiB`, or `none`. CPU only."""
+    """Additional memory that each Function may use: `512MiB`, or `none`. CPU only."""
     exclude: tuple[str, ...] = ()
     """Paths to skip when searching folders; `*` and `?` are wildcards. One without a slash is a
     name at any depth, one with a slash is relative to the file."""
@@ -91,18 +91,18 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Absolute tolerance; by default it follows the dtype and the error of the numeric
     derivative."""
     rtol: Tolerance | None = None
-    """Relative tolerance, likewise."""
+    """Relative tolerance, with the same default."""
     witness: bool | None = None
     """Also differentiate the recorded forward step by step; `false`: rely
     on evaluations alone."""
     explore: Literal["off", "quick", "deep"] | None = None
     """Effort to find other arguments at which a Function is wrong."""
     dtype: Literal["float32", "float64"] | None = None
-    """Dtype of floating tensors without one."""
+    """Dtype of floating-point tensors that do not give one."""
     strict: bool | None = None
     """Treat warnings as failures."""
     select: tuple[str, ...] = ()
-    """Only these rules, by code or the start of one."""
+    """Check only these rules, by code or the start of one."""
     ignore: tuple[str, ...] = ()
     """Skip these rules. For one Function, give a reason under `functions` instead."""
 

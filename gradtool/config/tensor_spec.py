@@ -109,7 +109,7 @@ class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     high: float | None = None
     """Upper bound of uniform entries, excluded; if equal to `low`, all entries have that value."""
     requires_grad: bool | None = None
-    """Check the gradient with respect to it; by default if the dtype can have one."""
+    """Check the gradient with respect to it; by default, if the dtype can have one."""
 
 
 def is_tensor(value: object) -> bool:

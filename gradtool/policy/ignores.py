@@ -162,7 +162,7 @@ class _CommentsOfFunction:
                 self._unit.node,
                 settings,
                 message=f"{_named(comment)} need not be ignored: "
-                f"no line that the comment covers breaks it ({comment.reason})",
+                f"no line that the comment covers violates it ({comment.reason})",
                 location=Location(path=self._unit.shown, line=comment.line),
                 hint="remove the comment",
             )

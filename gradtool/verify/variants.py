@@ -241,7 +241,7 @@ def wrong_when_complex(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(
                 message=f"gradient of `{subject.function.arguments[argument].name}` is wrong for"
                 " complex inputs, which forward accepts",
-                hint="use .conj(), or refuse complex inputs in forward",
+                hint="use .conj(), or reject complex inputs in forward",
                 severity=Severity.NOTE,
             )
 

@@ -30,7 +30,8 @@ def values(comparison: Comparison, worst: Worst) -> str:
     if not comparison.located and comparison.numeric.status[at] == Status.KINK:
         left, right = comparison.numeric.left[at], comparison.numeric.right[at]
         return (
-            f"analytic {number(analytic)}, slopes {number(left)} and {number(right)} on both sides"
+            f"analytic {number(analytic)}, slopes {number(left)} on the left, {number(right)} "
+            "on the right"
         )
     if not math.isfinite(numeric):
         return f"analytic {number(analytic)}, numeric unknown"
@@ -61,13 +62,13 @@ def _for_output(comparison: Comparison, worst: Worst, rows: Sequence[str]) -> st
 
 
 def _located(comparison: Comparison, worst: Worst) -> str:
-    """Word the place of one wrong entry: `` at [3], by the input at [5]``."""
+    """Word the place of one wrong entry: `` at [3] with respect to the input at [5]``."""
     entry = entry_of(comparison, worst)
     output, index = (
         f" at [{', '.join(map(str, place))}]" if place else ""
         for place in (entry.output_index, entry.input_index)
     )
-    return f"{output} by the input{index}"
+    return f"{output} with respect to the input{index}"
 
 
 def at_column(comparison: Comparison, column: int) -> str:

@@ -35,7 +35,7 @@ WRONG = {
     "options": "GatedUnitForgetsValue",
 }
 WITHOUT_VERDICT = {
-    "losses::StackedList": "no output has a gradient",
+    "losses::StackedList": "no output requires a gradient",
     "quantisers::MaskedCheckpoint": "no output depends on x",
     "shapes::OnlySymmetric": "a must be symmetric",
 }

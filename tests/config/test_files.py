@@ -151,7 +151,7 @@ BROKEN = {
     "text for a list": (V + "check:\n  select: GT1\n", "3: check.select must be a list, got 'GT1'"),
     "number in a list of text": (
         V + "check:\n  exclude:\n    - wrong\n    - 3\n",
-        "5: check.exclude[1] must be text, got 3",
+        "5: check.exclude[1] must be a string, got 3",
     ),
     "unknown rule selected": (
         V + "check:\n  select: [GT1, X999]\n",
@@ -167,7 +167,7 @@ BROKEN = {
     ),
     "ignore with nothing": (
         LINEAR + "    ignore:\n      GT101:\n",
-        "5: functions.Linear.ignore.GT101 must be text, but is empty",
+        "5: functions.Linear.ignore.GT101 must be a string, but is empty",
     ),
     "ignore as a list": (
         LINEAR + "    ignore: [GT101]\n",
@@ -177,7 +177,7 @@ BROKEN = {
         V + "functions:\n  linear.txt::F: {}\n",
         "3: functions: key 'linear.txt::F' must be a name or 'file.py::name'",
     ),
-    "number as a key": (V + "functions:\n  1: {}\n", "3: functions: key 1 must be text"),
+    "number as a key": (V + "functions:\n  1: {}\n", "3: functions: key 1 must be a string"),
     "cases as a mapping": (
         LINEAR + "    cases:\n      args: []\n",
         "4: functions.Linear.cases must be a list, got a mapping",

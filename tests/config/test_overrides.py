@@ -118,7 +118,7 @@ def test_origins_are_known() -> None:
             "unknown key 'lo' in functions.Square.cases[0].args[0] (did you mean 'low'?); "
             "write {literal: ...} to pass a mapping as it is",
         ),
-        ("functions.Square.cases[1].atol=1", "there is no functions.Square.cases[1]"),
+        ("functions.Square.cases[1].atol=1", "functions.Square.cases[1] does not exist"),
         ("functions.Square.ignore.GT1=''", "functions.Square.ignore.GT1 needs a reason: say why "),
         ("check.exclude=[a", "not valid YAML: while parsing a flow sequence, "),
         ("check.seed=1e400", "check.seed must be a whole number of 0 or more, got "),

@@ -148,8 +148,15 @@ def _value(kind: Any) -> str:
         case types.StructType():
             return "mapping"
         case _:
-            words = {types.BoolType: "true or false", types.StrType: "text", types.DateType: "date"}
+            words = {
+                types.BoolType: "true or false",
+                types.StrType: "string",
+                types.DateType: "date",
+            }
             return words.get(type(kind), "any")
+
+
+_WORDS = {types.BoolType: "true or false", types.StrType: "string", types.DateType: "date"}
 
 
 def _number(kind: types.IntType | types.FloatType) -> str:
@@ -164,7 +171,7 @@ def _plural(kind: Any) -> str:
         case types.StructType():
             return "mappings"
         case types.StrType():
-            return "texts"
+            return "strings"
         case types.IntType():
             return "whole numbers"
         case _:

@@ -94,7 +94,7 @@ def _softmax(x):
         (
             np.cumsum,
             lambda p, c: np.cumsum(c[0]),
-            "uses the derivative where its transpose belongs",
+            "uses the derivative where its transpose is needed",
         ),
         (_softmax, lambda p, c: c[0] * _softmax(p[0]) * (1 - _softmax(p[0])), "only the diagonal"),
         (np.sin, lambda p, c: c[0] * np.cos(np.sin(p[0])), "is the derivative at the output"),
@@ -112,12 +112,12 @@ def test_a_mean_for_a_sum(function):
     subject = function(
         lambda b: np.broadcast_to(b, (7, 3)) * 1.0, lambda p, c: c[0].mean(axis=0), (X[0],)
     )
-    assert "times 1/7: a mean for a sum?" in _hint(subject)
+    assert "times 1/7: a mean instead of a sum?" in _hint(subject)
 
 
 def test_a_sum_over_broadcast_dims_that_takes_one_term(function):
     subject = function(lambda b: np.broadcast_to(b, (7, 3)) * 1.0, lambda p, c: c[0][0], (X[0],))
-    assert "takes grad_output only in the first slice along dim 0" in _hint(subject)
+    assert "uses grad_output only in the first slice along dim 0" in _hint(subject)
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,14 @@ def test_outputs(function):
         return cotangents[1] * np.cos(primals[0]) + cotangents[0] * np.exp(primals[0])
 
     assert "ignores the cotangent of output 1" in _hint(function(both, first_only, (X,)))
-    assert "outputs 0 and 1 in the wrong order" in _hint(function(both, crossed, (X,)))
+    assert "swaps the cotangents of outputs 0 and 1" in _hint(function(both, crossed, (X,)))
 
 
 def test_complex_conjugates(function):
     z = X + 1j * X[::-1]
     assert ".conj()" in _hint(function(lambda z: z * z, lambda p, c: c[0] * 2 * p[0], (z,)))
     right = lambda p, c: np.conj(c[0] * np.conj(2 * p[0]))  # noqa: E731 - as in tables
-    assert "is the conjugate of the right one" in _hint(function(lambda z: z * z, right, (z,)))
+    assert "is the conjugate of the right gradient" in _hint(function(lambda z: z * z, right, (z,)))
 
 
 def test_a_few_entries_right_by_chance_are_not_made_a_region(function):
@@ -210,7 +210,7 @@ POSITIVE = np.abs(X) + 0.5
         (
             lambda x: x * np.exp(x),
             lambda p, c: c[0] * p[0] * np.exp(p[0]),
-            "lacks the term output / `x`",
+            "is missing the term output / `x`",
         ),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_transposed_cotangent(function):
         return cotangents[0].sum(1), cotangents[0]
 
     subject = function(lambda b, x: x + b, vjp, (SQUARE[0], SQUARE), names=["bias", "x"])
-    assert "takes grad_output transposed" in _hint(subject)
+    assert "uses grad_output transposed" in _hint(subject)
 
 
 def test_a_factor_of_its_own_for_each_output(function):
@@ -292,4 +292,4 @@ def test_a_factor_of_one_branch(function):
         return cotangents[0] * np.where(np.abs(d) <= 0.5, d, np.sign(d))
 
     hint = _hint(function(huber, vjp, (x,)))
-    assert "is right in 3 of 6 entries and the derivative times 2 in the others" in hint, hint
+    assert "is right in 3 of 6 entries and is the derivative times 2 in the others" in hint, hint

@@ -449,7 +449,7 @@ def test_a_kink_is_noted_and_passes(function):
     (flaw,) = outcomes["GT602"].flaws
     assert flaw.severity is Severity.NOTE
     assert flaw.message == (
-        "no derivative with respect to `x` at [0]: slopes 0 and 1 on both sides; "
+        "no derivative with respect to `x` at [0]: slopes 0 on the left, 1 on the right; "
         "checked at a point nearby"
     )
 

@@ -57,7 +57,7 @@ def test_one_entry_off_by_a_tenth_is_found_and_named(function, make, dtype) -> N
     assert flaw.evidence.output == 0
     assert flaw.evidence.output_index == ((WRONG,) if make is elementwise else ())
     assert flaw.evidence.analytic == pytest.approx(1.1 * flaw.evidence.numeric, rel=1e-3)
-    assert f"by the input at [{WRONG}]" in flaw.message
+    assert f"with respect to the input at [{WRONG}]" in flaw.message
     assert "no other wrong entry" in flaw.hint
     assert cost.forward < 300
     assert cost.backward < 50

@@ -306,7 +306,7 @@ class AttentionValueNotTransposed(Function):
 
 
 class CumsumWeightedReversed(Function):
-    says = "(line LINE) where its transpose belongs"
+    says = "(line LINE) where its transpose is needed"
 
     @staticmethod
     def forward(ctx, x, w):
@@ -420,7 +420,7 @@ class PowerNormGradP(Function):
 
 
 class BilinearMissingTerm(Function):
-    says = "backward has `z` where the derivative of `torch.tanh(z)` (line LINE) has its result"
+    says = "backward uses `z` where the derivative of `torch.tanh(z)` (line LINE) uses its result"
 
     @staticmethod
     def forward(ctx, x, w, y):

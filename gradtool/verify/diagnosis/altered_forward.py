@@ -68,18 +68,18 @@ def _words(made: Alteration, who: str) -> str:
         case "branch":
             return f"{who} is right for the branch of {place} that is not taken here"
         case "turns":
-            turns = "turn" if made.other == "1" else f"{made.other} turns"
-            return f"{who} differentiates only the last {turns} of the loop of line {made.line}"
+            turns = "iteration" if made.other == "1" else f"{made.other} iterations"
+            return f"{who} differentiates only the last {turns} of the loop on line {made.line}"
         case "held":
             return f"{who} treats {made.other} in {place} as a constant"
         case "first":
-            return f"{who} takes the first entries of `{made.other}` where forward has {place}"
+            return f"{who} uses the first entries of `{made.other}` where forward has {place}"
         case "unscaled":
             return f"{who} passes the gradient of {place} to `{made.other}` without its factor"
         case "by_input":
-            return f"{who} has `{made.other}` where the derivative of {place} has its result"
+            return f"{who} uses `{made.other}` where the derivative of {place} uses its result"
         case "transposed":
-            return f"{who} uses the derivative of {place} where its transpose belongs"
+            return f"{who} uses the derivative of {place} where its transpose is needed"
         case "twice":
             return f"{who} counts one `{made.other}` in {place} twice and leaves out another"
         case "at":

@@ -68,7 +68,7 @@ def truncated_constant(lines: frozenset[SourceLine]) -> str | None:
                 return f"{number.text} is used where forward has {_worded(other)}"
         for name, value in _KNOWN.items():
             if number.value not in own and _is_truncated(number, Number(name, value)):
-                return f"{number.text} is used where {name} = {value:.10g} is meant"
+                return f"{number.text} is used instead of {name} = {value:.10g}"
     return None
 
 

@@ -88,8 +88,8 @@ def _is_not_conjugated(_: Derivatives, comparison: Comparison) -> Guesses:
     crossing = rows[:, None] != columns
     text = "multiplies by the derivative, not by its conjugate: use .conj()"
     yield text, np.where(crossing, -numeric, numeric)
-    yield "is the conjugate of the right one", np.where(columns, -numeric, numeric)
-    yield "has the conjugate of grad_output", np.where(rows[:, None], -numeric, numeric)
+    yield "is the conjugate of the right gradient", np.where(columns, -numeric, numeric)
+    yield "uses the conjugate of grad_output", np.where(rows[:, None], -numeric, numeric)
 
 
 def _is_transposed(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -104,7 +104,7 @@ def _is_transposed(_: Derivatives, comparison: Comparison) -> Guesses:
         yield "is the transpose of the derivative", flipped
     numeric = comparison.numeric.value
     if numeric.shape[0] == numeric.shape[1]:
-        text = "uses the derivative where its transpose belongs"
+        text = "uses the derivative where its transpose is needed"
         yield text, np.asarray(numeric.T)
 
 
@@ -117,11 +117,11 @@ def _has_rearranged_cotangent(_: Derivatives, comparison: Comparison) -> Guesses
     cube = numeric.reshape(*shape, -1)
     if len(shape) > 1 and shape[-1] == shape[-2]:
         flipped = np.swapaxes(cube, len(shape) - 1, len(shape) - 2).reshape(numeric.shape)
-        yield "takes grad_output transposed: sum or multiply along its other dim", flipped
+        yield "uses grad_output transposed: sum or multiply along its other dim", flipped
     for dim, length in enumerate(shape):
         if length > 1:
             yield (
-                f"takes grad_output flipped along dim {dim}",
+                f"uses grad_output flipped along dim {dim}",
                 np.flip(cube, dim).reshape(numeric.shape),
             )
 
@@ -185,8 +185,9 @@ def _is_of_another_argument(derivatives: Derivatives, comparison: Comparison) ->
         value = _in_place_of(comparison, derivatives.comparison(other).numeric.value)
         if value is not None:
             name = arguments[other].name
-            yield f"is that of `{name}`: check the order in backward's return", value
-            yield f"is minus that of `{name}`: check the order in backward's return", -value
+            order = "check the order of the values that backward returns"
+            yield f"is that of `{name}`: {order}", value
+            yield f"is minus that of `{name}`: {order}", -value
 
 
 def _in_place_of(comparison: Comparison, other: FloatArray) -> FloatArray | None:
@@ -214,7 +215,7 @@ def _swaps_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
             swapped = comparison.numeric.value.copy()
             swapped[first.span] = comparison.numeric.value[second.span]
             swapped[second.span] = comparison.numeric.value[first.span]
-            yield f"takes the cotangents of outputs {i} and {j} in the wrong order", swapped
+            yield f"swaps the cotangents of outputs {i} and {j}", swapped
 
 
 def _is_only_diagonal(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -306,8 +307,9 @@ def factor_words(factor: float, counts: Collection[int] = ()) -> str:
         whole = round(factor * denominator)
         if whole and abs(factor * denominator - whole) <= FACTOR_EXACT * abs(whole):
             if denominator == 1:
-                return f"{whole}{': a sum for a mean?' if whole > 1 and whole in counts else ''}"
+                is_sum = whole > 1 and whole in counts
+                return f"{whole}{': a sum instead of a mean?' if is_sum else ''}"
             if abs(whole) == 1:
                 mean = whole == 1 and denominator in counts
-                return f"{whole}/{denominator}{': a mean for a sum?' if mean else ''}"
+                return f"{whole}/{denominator}{': a mean instead of a sum?' if mean else ''}"
     return f"{factor:.6g}"

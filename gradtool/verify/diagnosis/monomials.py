@@ -52,7 +52,7 @@ def is_without_a_term(derivatives: Derivatives, comparison: Comparison) -> Guess
     found = _explained(derivatives, comparison, numeric - analytic, ones)
     if found:
         words, term = found
-        yield f"lacks the term {words}", numeric - term
+        yield f"is missing the term {words}", numeric - term
 
 
 def _wrong(comparison: Comparison) -> BoolArray:

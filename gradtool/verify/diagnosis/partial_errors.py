@@ -38,10 +38,10 @@ def _misses_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
         part[blocks[position].span] = True
     outputs = f"output{'s' if len(positions) > 1 else ''} {' and '.join(map(str, positions))}"
     ignored = np.where(part, 0.0, comparison.numeric.value)
-    yield f"ignores the cotangent of {outputs}, and is right for the others", ignored
+    yield f"ignores the cotangent of {outputs}, but is right for the others", ignored
     for words, expected in _made_of(comparison, part):
         made = f", where it {words}" if words else ""
-        yield f"is right but for what comes from {outputs}{made}", expected
+        yield f"is right except for the part from {outputs}{made}", expected
 
 
 def _takes_one_slice(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -56,10 +56,10 @@ def _takes_one_slice(_: Derivatives, comparison: Comparison) -> Guesses:
     for region in slices(block.shape) if silent.any() else ():
         rows = np.repeat(region.mask.reshape(-1), 2 if block.is_complex else 1)
         if silent[~rows].all():
-            text = f"takes grad_output only {region.words}: sum over the broadcast dims"
+            text = f"uses grad_output only {region.words}: sum over the broadcast dims"
             yield text, np.where(rows[:, None], numeric, 0.0)
         if silent[rows].all() and not wrong[~rows].any():
-            text = f"ignores grad_output {region.words}, and is right for the rest"
+            text = f"ignores grad_output {region.words}, but is right for the rest"
             yield text, np.where(rows[:, None], 0.0, numeric)
 
 
@@ -159,8 +159,8 @@ def _is_scaled_in_one_branch(_: Derivatives, comparison: Comparison) -> Guesses:
     if factor:
         count = int(matters.sum())
         yield (
-            f"is right in {right} of {count} entries and the derivative times "
-            f"{factor_words(factor)} in the others: is the factor of a branch wrong?",
+            f"is right in {right} of {count} entries and is the derivative times "
+            f"{factor_words(factor)} in the others: does a branch have the wrong factor?",
             np.where(wrong, factor * numeric, numeric),
         )
 
@@ -201,7 +201,7 @@ def _has_few_digits(_: Derivatives, comparison: Comparison) -> Guesses:
     difference = np.abs(analytic - numeric)
     if difference.size and (difference <= FEW_DIGITS_DIFFERENCE * np.abs(numeric)).all():
         relative = np.max(difference[numeric != 0] / np.abs(numeric[numeric != 0]), initial=0.0)
-        text = f"is right to {relative:.1g} of each entry and no better"
+        text = f"is accurate only to {relative:.1g} of each entry"
         yield f"{text}: is something rounded or computed in lower precision?", None
 
 

@@ -6,8 +6,8 @@ What it does
 Imports the module as Python would, package and relative imports included, and reports the exception
 that stopped it, with the line of your file that raised it. gradtool still checks the Functions
 where possible: it imports only their classes and the names they use. A package that is not
-installed, or fails to import, does not stop the check: a stand-in takes its place, a note says so,
-and only a Function that uses it fails. The finding is only a warning if the import needs a GPU or
+installed, or fails to import, does not stop the check: gradtool uses a stand-in, says so in a note,
+and only Functions that use it fail. The finding is only a warning if the import needs a GPU or
 takes longer than ``--timeout``, but the Functions could be imported on their own.
 
 Why it matters
@@ -55,7 +55,7 @@ How to fix
 
 Run ``python path/to/module.py``: it fails in the same way. Install missing packages in the
 environment that runs gradtool, or move code that only training needs below ``if __name__ ==
-"__main__":``. ``import torch`` needs no PyTorch: gradtool's engine stands in for it.
+"__main__":``. ``import torch`` does not need PyTorch: gradtool's engine replaces it.
 
 Reference
 ---------

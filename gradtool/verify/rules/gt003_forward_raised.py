@@ -58,7 +58,7 @@ Right example
 How to fix
 ----------
 
-If ``forward`` is right to refuse these arguments, correct the case in ``gradtool.yaml`` or
+If ``forward`` is right to reject these arguments, correct the case in ``gradtool.yaml`` or
 ``sample_inputs``. Otherwise fix ``forward``. ``-v`` shows the whole traceback.
 
 Reference

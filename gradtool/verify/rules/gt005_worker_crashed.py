@@ -6,7 +6,7 @@ What it does
 Runs Functions in worker processes, apart from the process that reports. When a signal such as
 SIGSEGV kills a worker, the finding names the Function that was running and, if it is known, the
 innermost line of your Python code. Finished cases are kept, and all other Functions are still
-checked. ``--no-isolation`` runs everything in one process; such a Function then ends the whole run.
+checked. ``--no-isolation`` runs everything in one process; a crash then ends the entire run.
 
 Why it matters
 --------------

@@ -3,7 +3,7 @@
 What it does
 ------------
 
-Gives each Function ``--timeout`` seconds, 60 by default, for all its cases together, and as long
+Gives each Function ``--timeout`` seconds, 60 by default, for all its cases together, and the same
 again to find its arguments. A Function that takes longer is interrupted. If it does not respond,
 for example in a loop of compiled code, its process is killed. The finding names the line of your
 code that was running. Cases that finished are kept; the others are skipped.
@@ -11,7 +11,7 @@ code that was running. Cases that finished are kept; the others are skipped.
 Why it matters
 --------------
 
-A gate that hangs blocks everybody, and nobody can see why.
+A gate that hangs blocks everyone, and no one can see why.
 
 Wrong example
 -------------
@@ -31,7 +31,7 @@ Wrong example
 
         @staticmethod
         def backward(ctx, grad_output):
-            LOCK.acquire()  # held by forward, and released by nobody
+            LOCK.acquire()  # forward holds it and never releases it
             (x,) = ctx.saved_tensors
             return 2 * x * grad_output
 

@@ -67,8 +67,8 @@ with `surrogate` and a reason.
 Reference
 ---------
 
-https://pytorch.org/docs/stable/notes/gradcheck.html explains the comparison; gradtool differs in
-estimating the error of the numeric side.
+https://pytorch.org/docs/stable/notes/gradcheck.html explains the comparison; gradtool also
+estimates the error of the numeric derivative.
 """
 
 from __future__ import annotations

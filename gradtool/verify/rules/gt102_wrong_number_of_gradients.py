@@ -90,7 +90,11 @@ def _check(subject: Subject) -> Answer:
     if failure is None or failure.kind != _KIND:
         return answer
     return failed(
-        flaw_of(failure, f"{engine_message(failure)}, when the defaults are passed", _HINT)
+        flaw_of(
+            failure,
+            f"{engine_message(failure)}, when the default arguments are passed explicitly",
+            _HINT,
+        )
     )
 
 

@@ -4,7 +4,7 @@ What it does
 ------------
 
 Compares the shape of each gradient that backward returns with that of its input. Autograd sums a
-gradient that broadcasting has made larger, and refuses any other shape.
+gradient that broadcasting has made larger, and rejects any other shape.
 
 Why it matters
 --------------
@@ -56,7 +56,7 @@ Right example
 How to fix
 ----------
 
-Bring the gradient to the input's shape: transpose it back, undo an ``unsqueeze``, or sum over the
+Make the gradient match the input's shape: transpose it back, undo an ``unsqueeze``, or sum over the
 axes that forward broadcast.
 
 Reference
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _KIND: FailureKind = "gradient-shape"
-_HINT = "bring the gradient to the shape of the input"
+_HINT = "make the gradient match the shape of the input"
 
 
 def _check(subject: Subject) -> Answer:

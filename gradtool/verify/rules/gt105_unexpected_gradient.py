@@ -10,8 +10,8 @@ one is allowed: autograd drops it.
 Why it matters
 --------------
 
-For an argument that is not a tensor, autograd refuses the result. For an integer tensor it
-silently drops the gradient, which was most likely computed for another argument.
+For an argument that is not a tensor, autograd rejects the result. For an integer tensor it silently
+drops the gradient, which was most likely computed for another argument.
 
 Wrong example
 -------------
@@ -84,8 +84,8 @@ from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skip
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "return None in that place"
-_OWN = "return None in that place, and pass tensors that need gradients as separate arguments"
+_HINT = "return None at that position"
+_OWN = "return None at that position, and pass tensors that need gradients as separate arguments"
 
 
 def _check(subject: Subject) -> Answer:

@@ -9,7 +9,7 @@ zero, so the derivative of forward must be zero too.
 Why it matters
 --------------
 
-Autograd takes ``None`` for zero. In training this looks like a parameter that never learns.
+Autograd treats ``None`` as zero. In training this looks like a parameter that never learns.
 
 Wrong example
 -------------
@@ -93,8 +93,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
                 message=f"backward returned None for `{name}`, but the derivative of"
                 f" {outputs(worst)} is not zero{off(comparison, worst)}",
                 evidence=evidence(comparison, worst, name),
-                hint=f"return the gradient of `{name}`, or give it `requires_grad: false` in its"
-                " case if it is a constant",
+                hint=f"return the gradient of `{name}`, or set `requires_grad: false` for it in "
+                "the case if it is a constant",
             )
 
 

@@ -46,7 +46,7 @@ Right example
 How to fix
 ----------
 
-Multiply by the cotangent, once, and add nothing. If the purpose of the Function is to clip
+Multiply by the cotangent exactly once, and add nothing. If the purpose of the Function is to clip
 gradients, ignore this rule for it and give that as the reason; the usual place for clipping is a
 hook on the tensor.
 
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 Gradients = tuple[Array | None, ...]
 
 
-_HINT = "multiply by the cotangent, once, and add nothing"
+_HINT = "multiply by the cotangent exactly once, and add nothing"
 
 
 def _check(subject: Subject) -> Answer:

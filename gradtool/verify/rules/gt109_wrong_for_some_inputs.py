@@ -107,7 +107,7 @@ def _subsets(subject: Subject, inputs: tuple[int, ...]) -> Iterator[tuple[str, f
         for one in inputs:
             name = subject.function.arguments[one].name
             yield (
-                f"when `{name}` is the only one that needs none",
+                f"when every input but `{name}` needs one",
                 frozenset(subject.first.inputs) - {one},
             )
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _WHEN = "when it runs a second time after one forward"
-_KEEP = "free nothing in backward that a second run needs; autograd frees saved tensors"
+_KEEP = "do not free tensors in backward that a second run needs; autograd frees saved ones"
 _HINT = "draw random numbers in forward and save them; do not change saved tensors"
 
 

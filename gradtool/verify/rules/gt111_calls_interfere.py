@@ -5,7 +5,7 @@ What it does
 
 Makes two calls, both forwards before both backwards, and compares each with the same call made
 alone. Tries three kinds of second call: at a nearby point; with the entries in another order, other
-numeric arguments and other random numbers; and with another shape. Four more things break this
+numeric arguments and other random numbers; and with another shape. Four more things violate this
 rule: outputs that change after forward has returned; gradients that change after backward has
 returned; a wrong gradient at a nearby point that equals the gradient of the first call; and a stale
 result when the same tensors are passed again after an optimizer has changed their values.
@@ -113,7 +113,7 @@ def _met(subject: Subject, other: InterferingCall) -> Flaw | None:
         (subject.first.cotangents, other.cotangents),
         other.function,
     )
-    when = f"when another call{other.how} comes between forward and backward"
+    when = f"when another call{other.how} runs between forward and backward"
     flaw = failure_of_run(first, when, _HINT) or failure_of_run(second, when, _HINT)
     flaw = flaw or _overwritten(subject, first)
     if flaw is None and first.gradients is not None and second.gradients is not None:
@@ -197,11 +197,11 @@ def _equal(one: Array | None, other: Array | None) -> bool:
 def _overwritten(subject: Subject, first: Observation) -> Flaw | None:
     if outputs := first.mutated_outputs:
         which = f"output{'s' if len(outputs) > 1 else ''} {listed(outputs)}"
-        return Flaw(message=f"another call of forward changes {which} of the first", hint=_HINT)
+        return Flaw(message=f"another call to forward changes {which} of the first", hint=_HINT)
     if first.mutated_gradients:
         names = [f"`{subject.function.arguments[at].name}`" for at in first.mutated_gradients]
         what = f"the gradient of {listed(names)} that the first returned"
-        return Flaw(message=f"another call of backward changes {what}", hint=_HINT)
+        return Flaw(message=f"another call to backward changes {what}", hint=_HINT)
     return None
 
 

@@ -78,7 +78,7 @@ from gradtool.verify.rules._runs import failure_of_run
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "handle tensors without elements, or refuse them in forward"
+_HINT = "handle empty tensors, or reject them in forward"
 _AMBIGUOUS = "unspecified dimension size -1"
 """Part of the message of a reshape that must infer an extent of an empty tensor."""
 

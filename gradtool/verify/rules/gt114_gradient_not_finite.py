@@ -3,8 +3,8 @@
 What it does
 ------------
 
-Looks at the gradient for a random cotangent. A NaN breaks this rule wherever the outputs are
-finite. An infinite entry breaks it where a difference quotient is finite.
+Looks at the gradient for a random cotangent. A NaN violates this rule wherever the outputs are
+finite. An infinite entry violates it where a difference quotient is finite.
 
 Why it matters
 --------------

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 
-_HINT = "mark as non-differentiable only what does not vary with the inputs"
+_HINT = "mark an output as non-differentiable only if it does not vary with the inputs"
 
 
 def _check(subject: Subject) -> Answer:

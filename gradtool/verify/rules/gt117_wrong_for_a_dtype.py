@@ -7,7 +7,7 @@ Calls the Function at the same point with its float64 inputs in float32, or the 
 Where forward accepts them and computes the same values, the gradient must be the same. Three
 findings are only notes: a backward that raises, since anyone who needs that dtype will see it; a
 gradient that loses its digits in float32 where the outputs keep theirs; and a wrong gradient for
-complex inputs, where the code handles complex numbers. A Function that refuses a dtype is not
+complex inputs, where the code handles complex numbers. A Function that rejects a dtype is not
 checked with it.
 
 Why it matters
@@ -63,8 +63,8 @@ How to fix
 ----------
 
 Create tensors with ``torch.zeros_like`` or ``x.new_zeros``, convert with ``.to(x.dtype)``, and
-multiply by the conjugate, ``x.conj()``, which for a real tensor is the tensor itself. Refuse in
-forward the dtypes that backward is not written for.
+multiply by the conjugate, ``x.conj()``, which for a real tensor is the tensor itself. In forward,
+reject the dtypes that backward does not support.
 
 Reference
 ---------
@@ -84,7 +84,7 @@ from gradtool.verify.rules._runs import failure_of_run
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "compute in the dtype of the inputs, or refuse this one in forward"
+_HINT = "compute in the dtype of the inputs, or reject this one in forward"
 
 
 def _check(subject: Subject) -> Answer:

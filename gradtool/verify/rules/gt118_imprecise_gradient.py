@@ -9,7 +9,7 @@ last digits of the inputs and computes both derivatives again. A difference that
 larger than the rounding, and the same at each of these points, is a mistake in a formula: most
 often a constant with too few digits. A difference that disappears when float64 is the default dtype
 is a note: a Python number became a float32 tensor, as in ``torch.tensor(0.3)``. Functions with
-noise, low precision or a tolerance of their own are not checked.
+noise, low precision or their own tolerance are not checked.
 
 Why it matters
 --------------

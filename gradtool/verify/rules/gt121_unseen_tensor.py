@@ -4,8 +4,7 @@ What it does
 ------------
 
 Finds each tensor that requires a gradient and that a case passes inside such an argument, and
-changes its values. The rule is broken if an output changes and backward gives the tensor no
-gradient.
+changes its values. The rule fires if an output changes and backward gives the tensor no gradient.
 
 Why it matters
 --------------

@@ -133,7 +133,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             name = subject.third.at.function.arguments[comparison.argument].name
             worst = find_worst(comparison, chosen)
             yield Flaw(
-                message=f"third derivative, by `{name}`, is wrong{off(comparison, worst)}",
+                message=f"third derivative with respect to `{name}` is "
+                f"wrong{off(comparison, worst)}",
                 evidence=evidence(comparison, worst, name),
                 hint="check the backward of each Function that backward calls",
             )

@@ -5,7 +5,7 @@ What it does
 
 Passes random tangents, for all inputs at once and for each alone, to the Function's own ``jvp`` and
 compares the result with the derivative computed from evaluations of forward, within the tolerance
-of GT101. A ``jvp`` that raises, or returns a wrong number or shape of tangents, breaks this rule
+of GT101. A ``jvp`` that raises, or returns a wrong number or shape of tangents, violates this rule
 too. A Function without ``jvp`` is not checked.
 
 Why it matters

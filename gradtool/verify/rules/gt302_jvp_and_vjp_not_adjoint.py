@@ -113,7 +113,7 @@ def _flaw(by_jvp: np.ndarray, by_vjp: np.ndarray, allowed: np.ndarray, wrong: np
     shown = apart(float(by_jvp[row]), float(by_vjp[row]))
     return Flaw(
         message=f"jvp and backward are not adjoint in {wrong.sum()} of {wrong.size} entries: "
-        f"by jvp {shown[0]}, by backward {shown[1]}",
+        f"jvp gives {shown[0]}, backward {shown[1]}",
         hint="one of the two computes with less precision, or leaves out a small term",
         evidence=Evidence(
             analytic=scalar(float(by_jvp[row])),

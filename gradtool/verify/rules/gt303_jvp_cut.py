@@ -117,7 +117,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             name = subject.jvp_derivatives.function.arguments[comparison.argument].name
             worst = find_worst(comparison, chosen)
             yield Flaw(
-                message=f"derivative by `{name}` of the tangent that jvp returns is wrong"
+                message=f"derivative of the tangent that jvp returns with respect to `{name}` is "
+                "wrong"
                 f"{off(comparison, worst)}",
                 evidence=evidence(comparison, worst, name),
                 hint=_HINT,

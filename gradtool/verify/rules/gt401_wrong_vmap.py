@@ -6,7 +6,7 @@ What it does
 Batches the inputs, all together and one at a time, along the first dimension and, if there is more
 than one, the last. Tries a batch size that equals one of the extents and one that does not.
 Computes the batch with the Function's own ``vmap``, or the one that ``generate_vmap_rule`` derives,
-and compares each example with a call of its own. A ``vmap`` that raises breaks this rule too. A
+and compares each example with a call of its own. A ``vmap`` that raises violates this rule too. A
 Function that declares neither is not checked.
 
 Why it matters
@@ -167,8 +167,8 @@ def _values_differ(found: Array, reference: Array, output: int, in_dims: InDims)
     return Flaw(
         message=f"vmap with in_dims={in_dims} differs from the loop in {wrong.sum()} of "
         f"{wrong.size} entries of output {output}; example {int(worst[0])}: "
-        f"by vmap {number(found[worst].real)}, by the loop {number(reference[worst].real)}",
-        hint="place the batch dimension of each argument by its in_dims entry",
+        f"vmap gives {number(found[worst].real)}, the loop {number(reference[worst].real)}",
+        hint="take the batch dimension of each argument from its in_dims entry",
         evidence=Evidence(
             output=output,
             output_index=tuple(int(i) for i in worst),

@@ -5,7 +5,7 @@ What it does
 
 Batches the inputs as GT401 does, sends a random cotangent of all outputs back through the batched
 call, and compares the gradients with those of a separate call for each example. A backward that
-raises for a batch breaks this rule too. The rule is checked only if the outputs of the batch and
+raises for a batch violates this rule too. The rule is checked only if the outputs of the batch and
 the gradient of one example are right.
 
 Why it matters

@@ -7,7 +7,7 @@ Compares the values of inputs, outputs, saved tensors and tensors on ctx before 
 It is an error if backward or ``jvp`` changes a tensor of the caller, or if the same backward gives
 a different gradient after the change. Buffers outside the call (attributes of the class, tensors of
 the module or of an enclosing function) are compared around two equal calls: one that the second
-call changes too accumulates, which is a warning. A scratch buffer does not change.
+call changes too accumulates, which is a warning. The second call leaves a scratch buffer as it was.
 
 Why it matters
 --------------

@@ -12,10 +12,10 @@ intermediate tensors.
 Why it matters
 --------------
 
-``save_for_backward`` records the version of a tensor, and backward raises if it has changed
-since. An attribute of ctx does not: an optimiser step, or an in-place activation, silently makes
-the gradient wrong. An output on ctx also keeps itself, and all memory of the graph, alive until
-the garbage collector runs. Hooks that offload saved tensors see neither.
+``save_for_backward`` records the version of a tensor, and backward raises if it has changed since.
+An attribute of ctx does not: an optimizer step, or an in-place activation, silently makes the
+gradient wrong. An output on ctx also keeps itself, and all memory of the graph, alive until the
+garbage collector runs. Hooks that offload saved tensors see neither.
 
 Wrong example
 -------------
@@ -95,7 +95,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         if changed is None:
             continue
         if silently_differs(subject.first.baseline, changed):
-            harm = ": changed in place before backward, it silently makes the gradient wrong"
+            harm = ": if it is changed in place before backward, the gradient is silently wrong"
             yield Flaw(message=f"{what} is kept as ctx.{attribute}{harm}", hint=_HINT)
         else:
             yield Flaw(

@@ -114,7 +114,7 @@ def _check(subject: Subject) -> Answer:
         names = _wrong(subject, point)
         if names:
             return failed(_flaw(subject, names, point))
-    return passed("the second derivative is right all the same")
+    return passed("the second derivative is right anyway")
 
 
 def _other_points(subject: Subject) -> Iterator[list[Array]]:

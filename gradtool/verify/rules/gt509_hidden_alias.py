@@ -85,9 +85,9 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         if argument in forward.declared_dirty:
             continue
         name = subject.function.arguments[argument].name
-        message = f"output {output} shares memory with `{name}`, and autograd does not know"
+        message = f"output {output} shares memory with `{name}` without autograd knowing"
         if _is_harmful(subject, output):
-            harm = ": changed in place, it silently makes the gradient wrong"
+            harm = ": if it is changed in place, the gradient is silently wrong"
             yield Flaw(message=message + harm, hint=_HINT)
         else:
             yield Flaw(message=message, hint=_HINT, severity=Severity.WARNING)

@@ -5,9 +5,9 @@ What it does
 
 Where a case, or all cases of a Function, have their own tolerance, compares again with a tenth of
 it: if everything still passes, the tolerance may hide mistakes. A tolerance for the whole run is
-exempt. Rules that the configuration ignores for a Function still run: if none of them is broken,
+exempt. Rules that the configuration ignores for a Function still run: if none of them is violated,
 the entry is no longer needed. The same holds for a comment ``# gradtool: ignore[GT505] reason`` in
-the Function if that rule is not broken on its line.
+the Function if that rule is not violated on its line.
 
 Why it matters
 --------------
@@ -140,7 +140,7 @@ def _check(subject: Subject) -> Answer:
     seen = number(largest_difference(comparisons))
     return failed(
         Flaw(
-            message=f"{given} is more than ten times what is needed:"
+            message=f"{given} is more than ten times larger than needed:"
             f" no gradient is off by more than {seen}",
             hint="remove it, or lower it to a few times that difference",
         )

@@ -10,8 +10,8 @@ run lists the tolerances in force, with their reasons and dates.
 Why it matters
 --------------
 
-A tolerance is often meant to last until something is fixed. Then everybody forgets it, and it
-lets other mistakes of its size pass.
+A tolerance is often meant to last until something is fixed. Then everyone forgets it, and it lets
+other mistakes of its size pass.
 
 Wrong example
 -------------

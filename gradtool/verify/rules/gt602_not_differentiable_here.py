@@ -104,7 +104,7 @@ def _kinks(subject: Subject, judgement: Judgement) -> Iterator[Flaw]:
             checked = "checked at a point nearby" if judgement.is_nearby else "any slope between"
             yield Flaw(
                 message=f"no derivative with respect to `{name}`{at_column(comparison, at[1])}:"
-                f" slopes {slopes[0]} and {slopes[1]} on both sides; {checked}",
+                f" slopes {slopes[0]} on the left, {slopes[1]} on the right; {checked}",
                 evidence=evidence(comparison, worst, name),
                 severity=Severity.NOTE,
             )

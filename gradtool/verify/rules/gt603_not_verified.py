@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 _WHY = {
     Status.STEPPED: "the output moves in steps too coarse to see a slope",
-    Status.UNKNOWN: "no step gives a settled difference quotient",
+    Status.UNKNOWN: "the difference quotient does not settle at any step size",
     Status.OUTSIDE: "the output is not finite here",
 }
 

@@ -105,7 +105,7 @@ def findings(function: Any, x: Any = (0.7, -1.3, 2.1), **options: Any) -> list[F
         (Literal, "0.7978846 is used where forward has math.sqrt(2 / math.pi) = 0.7978845608"),
         (Named, "0.7978846 is used where forward has math.sqrt(2 / math.pi) = 0.7978845608"),
         (ForwardIsShort, "math.sqrt(2 / math.pi) is used where forward has 0.7978846"),
-        (OpIsExact, "1.1283792 is used where 2 / sqrt(pi) = 1.128379167 is meant"),
+        (OpIsExact, "1.1283792 is used instead of 2 / sqrt(pi) = 1.128379167"),
         (Guarded, "; worst at [0], for output 0 at [0]: analytic 2.8571429, exact 2.8571428"),
     ],
 )

@@ -93,7 +93,7 @@ def test_the_hint_is_a_rearrangement_that_is_the_derivative(
 
 @pytest.mark.parametrize("function", [WrongMatrix, Unrelated])
 def test_no_rearrangement_is_suggested_that_is_not_the_derivative(function: Any) -> None:
-    assert _finding(function).hint == "bring the gradient to the shape of the input"
+    assert _finding(function).hint == "make the gradient match the shape of the input"
 
 
 def _finding(function: Any) -> Finding:

@@ -177,7 +177,7 @@ class FixedPointUnrolledOnce(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
-    says = "only the last 2 turns of the loop"
+    says = "only the last 2 iterations of the loop"
 
     @staticmethod
     def forward(ctx, w, x):
