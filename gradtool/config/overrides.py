@@ -43,7 +43,7 @@ def split_config(values: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
     """
     files = [value for value in values if not _is_pair(value)]
     if len(files) > 1:
-        raise UsageError(f"--config was given two files, {files[0]} and {files[1]}: name one")
+        raise UsageError(f"--config was given two files, {files[0]} and {files[1]}: give only one")
     pairs = tuple(value for value in values if _is_pair(value))
     return (files[0] if files else None), pairs
 

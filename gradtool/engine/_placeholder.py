@@ -69,7 +69,7 @@ def _message(name: str) -> str:
             f"{name} needs PyTorch: gradtool's engine runs on NumPy and CuPy, and does not have "
             "PyTorch's C++, CUDA or Triton kernels"
         )
-    return f"gradtool's engine has no {name}; {DOCS}/names.md lists the names it has"
+    return f"gradtool's engine has no {name}; see {DOCS}/names.md for the names it has"
 
 
 def _is_below(name: str, owners: tuple[str, ...]) -> bool:

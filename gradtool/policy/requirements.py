@@ -45,7 +45,7 @@ def _unmet(modules: Sequence[ModuleResult], requirements: Requirements) -> Itera
 def _too_few(modules: Sequence[ModuleResult], required: int | None) -> Iterator[str]:
     checked = sum(_is_checked(function) for _, function in _each(modules))
     if required is not None and checked < required:
-        yield f"--require-functions {required}: only {checked} were checked"
+        yield f"--require-functions {required}: only {checked} checked"
 
 
 def _is_checked(function: FunctionResult) -> bool:

@@ -221,7 +221,7 @@ def test_pytorch_that_does_not_load_is_told_in_one_line(write, monkeypatch):
 def test_a_device_that_pytorch_does_not_see_is_told_in_one_line(write, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     write({"empty.py": ""})
-    with pytest.raises(UsageError, match="--device cuda cannot be used: PyTorch sees no CUDA"):
+    with pytest.raises(UsageError, match="--device cuda cannot be used: PyTorch finds no CUDA"):
         check(check_options(paths=("empty.py",), engine="torch", device="cuda"))
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)

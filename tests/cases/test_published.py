@@ -91,4 +91,4 @@ def test_a_function_whose_arguments_may_not_be_meant_says_why(node: str, why: st
     (problem,) = function.checks
     assert problem.rule == "GT002"
     assert why in problem.findings[0].message
-    assert "give it a case in gradtool.yaml" in str(problem.findings[0].hint)
+    assert "add a case in gradtool.yaml" in str(problem.findings[0].hint)

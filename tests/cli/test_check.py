@@ -130,8 +130,11 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--seed"], "--seed"),
         (["check", "a.py", "--format", "txt"], "--format: 'txt' (did you mean 'text'?)"),
         (["check", "a.py", "--format", "q"], "--format: 'q' (known: text, concise, github)"),
-        (["check", "a.py", "--format", "json"], "--format json: use --report json=- for it"),
-        (["merge", "a.json", "--format", "gitlab"], "write --report gitlab=- for it on standard"),
+        (["check", "a.py", "--format", "json"], "--format json: use --report json=- to write it"),
+        (
+            ["merge", "a.json", "--format", "gitlab"],
+            "use --report gitlab=- to write it to standard",
+        ),
         (["check", "a.py", "--color", "alway"], "did you mean 'always'?"),
         (["check", "a.py", "--dtype", "float46"], "did you mean 'float64'?"),
         (["check", "a.py", "--report", "jsn=x"], "--report: 'jsn' (did you mean 'json'?)"),

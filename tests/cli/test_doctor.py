@@ -33,7 +33,7 @@ def only(answers: Iterator[ProbeResult]) -> ProbeResult:
 def test_what_is_required_works_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
-    assert printed.splitlines()[-1].endswith("everything required works")
+    assert printed.splitlines()[-1].endswith("everything it needs is in place")
     for name in ("Python", "NumPy", "BLAS", "CUDA driver", "CuPy", "page locking", "terminal"):
         assert f"{name} " in printed
 
@@ -63,7 +63,7 @@ def test_a_required_package_that_fails_fails_the_command(
     assert "!!  NumPy" in printed
     assert "ImportError: libopenblas.so.0: cannot open shared object file\n" in printed
     assert "-> pip install --force-reinstall" in printed
-    assert "cannot work: fix NumPy" in printed
+    assert "cannot run: fix NumPy" in printed
 
 
 def test_a_missing_package_is_reported_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_without_driver_nothing_needs_to_be_done(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(driver, "LIBRARY", "libnothing-of-the-kind.so")
     answer = only(cuda.driver())
     assert (answer.state, answer.required) == ("missing", False)
-    assert "unless there is an NVIDIA GPU" in answer.advice
+    assert "if this machine has an NVIDIA GPU" in answer.advice
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_without_driver_nothing_needs_to_be_done(monkeypatch: pytest.MonkeyPatch
         ([], (13, 0), "missing", "pip install 'gradtool[cuda13]'"),
         ([], (12, 4), "missing", "pip install 'gradtool[cuda12]'"),
         ([], None, "missing", "on a machine with an NVIDIA GPU"),
-        (["cupy-cuda13x 14.2"], (12, 4), "broken", "pip install 'gradtool[cuda12]', or a new"),
+        (["cupy-cuda13x 14.2"], (12, 4), "broken", "pip install 'gradtool[cuda12]', or update"),
         (["cupy-cuda12x 14.2", "cupy-cuda13x 14.2"], (13, 0), "broken", "pip uninstall cupy-cuda1"),
     ],
 )

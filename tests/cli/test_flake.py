@@ -168,5 +168,7 @@ def test_seeds_beyond_the_largest_are_refused(run: Run) -> None:
     Path("ops.py").write_text(GOOD)
     code, out, err = run("check", "ops.py", "--seed", str(2**64 - 2), "--flake", "3")
     assert (code, out) == (2, "")
-    assert err == ("error: --flake 3 starting at seed 18446744073709551614\n")
+    assert err == (
+        "error: --flake 3 starting at seed 18446744073709551614 goes beyond the largest seed\n"
+    )
     assert run("check", "ops.py", "--seed", str(2**64 - 2), "--flake", "2")[0] == 0

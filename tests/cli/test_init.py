@@ -98,7 +98,7 @@ def test_nothing_is_overwritten_without_force(run: Run) -> None:
     Path("gradtool.yaml").write_text("version: 1\n")
     code, out, err = run("init", "ops.py")
     assert (code, out) == (2, "")
-    assert err == "error: gradtool.yaml exists: --force replaces it\n"
+    assert err == "error: gradtool.yaml already exists: use --force to overwrite\n"
     assert Path("gradtool.yaml").read_text() == "version: 1\n"
     assert run("init", "ops.py", "--force")[0] == 0
     assert load_config("gradtool.yaml").functions
@@ -147,7 +147,7 @@ def test_modules_elsewhere_are_refused(
     monkeypatch.chdir(tmp_path / "sub")
     code, _, err = run("init", "../ops.py")
     assert code == 2
-    assert "is not below this folder: run gradtool init in one above it" in err
+    assert "is outside the current folder: run gradtool init in a folder above it" in err
 
 
 SPELLED_OUT = """

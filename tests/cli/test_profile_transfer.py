@@ -209,7 +209,7 @@ def test_cuda_without_a_device_is_refused_and_never_replaced(
 def test_the_list_of_scenarios(run: Run) -> None:
     code, out, _ = run("profile-transfer", "--list")
     assert code == 0
-    assert "pinned          page-locked memory" in out
+    assert "pinned          memory that is page-locked" in out
     assert "h2d (blocking, non_blocking), d2h (blocking)" in out
 
 

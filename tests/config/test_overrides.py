@@ -151,7 +151,9 @@ def test_files_and_pairs_are_distinguished() -> None:
     assert split_config(["x.yaml", "check.seed=1"]) == ("x.yaml", ("check.seed=1",))
     assert split_config(["a=b.yaml"]) == ("a=b.yaml", ())
     assert split_config([]) == (None, ())
-    with pytest.raises(UsageError, match=r"--config names two files, x.yaml and y.yaml: name one"):
+    with pytest.raises(
+        UsageError, match=r"--config was given two files, x.yaml and y.yaml: give only one"
+    ):
         split_config(["x.yaml", "a.b=1", "y.yaml"])
 
 

@@ -37,7 +37,7 @@ def test_the_host_has_no_page_locked_memory() -> None:
         HOST.empty_pinned((3,), np.float32)
     with pytest.raises(DeviceUnavailableError, match="needs CUDA"):
         HOST.register(np.ones(3))
-    with pytest.raises(DeviceUnavailableError, match="there is one host"):
+    with pytest.raises(DeviceUnavailableError, match="there is only one CPU device"):
         HOST.select(1)
 
 

@@ -83,7 +83,7 @@ def test_what_is_faster_is_advised_with_its_size_and_its_rows() -> None:
     assert pinned.rests_on == (f"pinned.h2d.blocking[{MIB}]", f"pageable.h2d.blocking[{MIB}]")
     assert pinned.from_size == 4096
     factor = (LATENCY + MIB / 10e9) / (LATENCY + MIB / 50e9)
-    stated = re.search(r"from 4 KiB on, copies are ([\d.]+) times as fast", pinned.text)
+    stated = re.search(r"from 4 KiB up, copies are ([\d.]+) times as fast", pinned.text)
     assert stated
     assert float(stated[1]) == pytest.approx(factor, rel=0.05)
     ids = {cell.id for cell in report.cells}

@@ -78,7 +78,7 @@ def test_steady_times_need_the_least_samples_and_unsteady_ones_the_whole_budget(
     assert len(counts) == 4
     assert min(counts) > 15
     (notice,) = unsteady.notices
-    assert "the budget of 2 s ended" in notice
+    assert "the budget of 2 s ran out" in notice
 
 
 def test_cells_are_sampled_in_turn() -> None:
@@ -199,7 +199,7 @@ def test_many_tensors_that_do_not_fit_become_fewer() -> None:
     (cell,) = (cell for cell in report.cells if cell.row)
     assert 1 < cell.tensors < 100
     assert cell.verified
-    assert report.notices[0].startswith(f"many: {cell.tensors} tensors in place of 100: 400 MiB")
+    assert report.notices[0].startswith(f"many: {cell.tensors} tensors instead of 100: 400 MiB")
 
 
 class Interrupting:
