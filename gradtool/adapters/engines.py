@@ -40,7 +40,7 @@ def _require_torch(engine: str) -> None:
 
     if find_spec("torch") is None:
         raise UsageError(
-            f"--engine {engine} needs PyTorch as well: pip install torch, or omit --engine"
+            f"--engine {engine} also needs PyTorch: pip install torch, or omit --engine"
         )
     version = _torch_version()
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
@@ -101,8 +101,8 @@ def _torch_version() -> str:
         return version("torch")
     except PackageNotFoundError:
         raise UsageError(
-            "PyTorch is not installed, but something else has its name: look for a folder or "
-            "a file called torch"
+            "PyTorch is not installed, but something else is named torch: look for a folder "
+            "or a file of that name"
         ) from None
 
 
@@ -148,7 +148,7 @@ def _pytorch() -> Library:
         return load(TORCH)
     except (ImportError, OSError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise UsageError(f"PyTorch {_torch_version()} does not load: {reason}") from None
+        raise UsageError(f"PyTorch {_torch_version()} cannot be loaded: {reason}") from None
 
 
 def engine_imports(engine: str) -> AbstractContextManager[None]:

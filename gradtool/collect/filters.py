@@ -103,7 +103,7 @@ class _Parser:
         return accepted
 
     def _error(self, why: str) -> UsageError:
-        return UsageError(f"-k {self._expression!r} is not an expression: {why}")
+        return UsageError(f"-k {self._expression!r} is not a valid expression: {why}")
 
 
 _SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")

@@ -330,7 +330,7 @@ def _import(path: Path, name: str, root: ImportRoot, tolerance: Tolerance) -> Mo
     found = getattr(module, "__file__", None)
     # The name may belong to an installed or standard package, which imports find instead.
     if found is None or Path(found).resolve() != path:
-        raise LoadError(f"import of {name!r} loads a different file, {found}: rename the package")
+        raise LoadError(f"importing {name!r} loads a different file, {found}: rename the package")
     return module
 
 

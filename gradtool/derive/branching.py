@@ -36,7 +36,7 @@ def _branch(methods: Methods, cases: list[Values], others: list[Values], ctx: st
                 condition = " and ".join(text for text, _, _, _ in chosen)
                 parameters = tuple(name for *_, name, _ in chosen if name)
                 return Branch(methods, condition, parameters, tuple(n for *_, n in chosen if n))
-    raise NotDerivable("the cases need different backwards, and no argument distinguishes them")
+    raise NotDerivable("the cases need different backwards, but no argument distinguishes them")
 
 
 def _tests(values: Values, ctx: str) -> Iterator[tuple[str, Any, str, str]]:

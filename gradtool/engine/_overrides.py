@@ -125,7 +125,7 @@ def as_subclass(x: Tensor, cls: type[Tensor]) -> Any:
             "possible. Make sure your class inherits from Tensor."
         )
     if x._level is not None:
-        raise RuntimeError("a tensor of a transform cannot become an instance of a subclass")
+        raise RuntimeError("a tensor inside a transform cannot become an instance of a subclass")
     with overrides(False):
         before = x._node
         alias = x[...]

@@ -41,9 +41,9 @@ class Source(Struct, frozen=True, kw_only=True):
 class JacobianBlock(Struct, frozen=True, kw_only=True):
     """The part of a Jacobian around its worst entry: a row for each output coordinate.
 
-    Where a Jacobian is too large to be compared as a whole, rows are random functionals of
-    the outputs and columns random directions of the input. Values are rounded: these are for
-    looking at, and the worst entry is kept in full in `Evidence`.
+    Where a Jacobian is too large to compare in full, rows are random functionals of the outputs
+    and columns random directions of the input. Values are rounded for display; `Evidence` keeps
+    the worst entry in full.
     """
 
     first_row: int
@@ -69,10 +69,10 @@ class JacobianBlock(Struct, frozen=True, kw_only=True):
 
 
 class LadderCurve(Struct, frozen=True, kw_only=True):
-    """Difference quotients of the worst entry at falling steps.
+    """Difference quotients of the worst entry at decreasing steps.
 
-    They come nearer to the numeric value until rounding takes over, which shows whether a
-    derivative was there to be found.
+    They approach the numeric value until rounding takes over, which shows whether there is a
+    derivative.
     """
 
     steps: tuple[float, ...]

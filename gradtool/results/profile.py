@@ -34,7 +34,7 @@ class Operation(_Struct, frozen=True, kw_only=True):
 
 
 class Phase(_Struct, frozen=True, kw_only=True):
-    """One thing that is done with a Function."""
+    """One phase of running a Function: forward, backward or double backward."""
 
     name: PhaseName
     time: Summary | None = None
@@ -91,7 +91,7 @@ def _in_one_line(check: CheckResult) -> str:
 
 
 class ProfileReport(_Struct, frozen=True, kw_only=True):
-    """All that a run measured."""
+    """Everything that a run measured."""
 
     schema: int = SCHEMA_VERSION
     environment: Environment

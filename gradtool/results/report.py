@@ -107,7 +107,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class CheckResult(Struct, frozen=True, kw_only=True):
-    """The answer to one rule at one case."""
+    """The result of one rule at one case."""
 
     rule: str
     verdict: Verdict
@@ -193,10 +193,10 @@ class CaseResult(Struct, frozen=True, kw_only=True):
 
 
 class Coverage(Struct, frozen=True, kw_only=True):
-    """The branches of forward and backward, and those of them that were taken.
+    """The branches of forward and backward, and which of them were taken.
 
-    A test of Python, a comparison of tensors, a mask, a limit and a rounding have a branch for
-    each of their sides.
+    A Python test, a comparison of tensors, a mask, a limit and a rounding each have one branch
+    per side.
     """
 
     covered: int
@@ -213,7 +213,7 @@ class Coverage(Struct, frozen=True, kw_only=True):
 
 
 class FunctionResult(Struct, frozen=True, kw_only=True):
-    """One Function of a module. A finding of its own means that no case could be made."""
+    """One Function of a module. A finding of its own means that no case could be created."""
 
     name: str
     location: Location
@@ -235,7 +235,7 @@ class FunctionResult(Struct, frozen=True, kw_only=True):
 
 
 class ModuleResult(Struct, frozen=True, kw_only=True):
-    """One module that was loaded, or could not be."""
+    """One module that was loaded, or failed to load."""
 
     path: str
     digest: str = ""

@@ -16,7 +16,7 @@ DOUBLE_BACKWARD = "double backward"
 
 
 class Severity(enum.Enum):
-    """The effect of a broken rule on the gate."""
+    """The effect of a violated rule on the gate."""
 
     ERROR = "error"
     """Fails the gate."""
@@ -55,7 +55,7 @@ class RuleInfo(Struct, frozen=True, kw_only=True):
 
 
 class SkipKind(enum.Enum):
-    """The kind of reason for which a check was skipped."""
+    """The kind of reason why a check was skipped."""
 
     BLOCKED = "blocked"
     """A rule that this one rests on is broken: `Skip.blocked_by`."""
@@ -78,7 +78,7 @@ class SkipKind(enum.Enum):
 
 
 class Skip(Struct, frozen=True, kw_only=True):
-    """The reason for which a check was skipped."""
+    """The reason why a check was skipped."""
 
     kind: SkipKind
     blocked_by: str | None = None

@@ -150,7 +150,7 @@ class Asynchrony(_Record, frozen=True, kw_only=True):
 
 
 class Hazard(_Record, frozen=True, kw_only=True):
-    """A way to read or write too early, shown behind a stream that is held shut."""
+    """A read or write that comes too early, demonstrated on a blocked stream."""
 
     name: str
     """``d2h-read-too-early``, ``h2d-overwrite-too-early`` or ``h2d-recycled-too-early``."""
@@ -167,7 +167,7 @@ class Hazard(_Record, frozen=True, kw_only=True):
 
 
 class PinningCost(_Record, frozen=True, kw_only=True):
-    """The cost of getting page-locked memory and of giving it back."""
+    """The cost of allocating page-locked memory and of freeing it."""
 
     memory: str
     bytes: int
@@ -222,7 +222,7 @@ class Overlap(_Record, frozen=True, kw_only=True):
 
 
 class NodeRate(_Record, frozen=True, kw_only=True):
-    """Copies by a thread, and of buffers, that are bound to one NUMA node."""
+    """Copies of buffers on one NUMA node, by a thread bound to that node."""
 
     node: int | None = None
     near: bool | None = None
@@ -309,7 +309,7 @@ class Header(_Struct, frozen=True, kw_only=True):
 
 
 class TransferReport(_Struct, frozen=True, kw_only=True):
-    """A whole run."""
+    """A complete run."""
 
     schema: int = SCHEMA_VERSION
     kind: str = "transfer"

@@ -16,7 +16,7 @@ class UnavailableError(Exception):
 
 NO_COMPILER = (
     "NVRTC, which compiles CuPy's kernels, is missing: "
-    "pip install 'gradtool[cuda12]' or 'gradtool[cuda13]' brings it"
+    "pip install 'gradtool[cuda12]' or 'gradtool[cuda13]'"
 )
 
 

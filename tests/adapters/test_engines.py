@@ -179,7 +179,7 @@ def test_a_module_may_import_torch_or_gradtool(tmp_path):
 
 def test_pytorch_that_is_missing_is_told_in_one_line(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match="--engine torch needs PyTorch as well: pip install"):
+    with pytest.raises(UsageError, match="--engine torch also needs PyTorch: pip install"):
         require_engine("torch")
 
 
@@ -198,7 +198,7 @@ def test_an_unknown_engine_is_told():
 def test_a_folder_with_the_name_of_pytorch_is_told(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     monkeypatch.setattr("importlib.metadata.version", _not_found)
-    with pytest.raises(UsageError, match="something else has its name"):
+    with pytest.raises(UsageError, match="something else is named torch"):
         require_engine("torch")
 
 
@@ -213,7 +213,11 @@ def test_pytorch_that_does_not_load_is_told_in_one_line(write, monkeypatch):
 
     monkeypatch.setattr("gradtool.adapters.torch.library.load", broken_import)
     write({"empty.py": ""})
-    with pytest.raises(UsageError, match=r"PyTorch \S+ does not load: libtorch_cpu.so: .* file$"):
+    with pytest.raises(
+        UsageError,
+        match=r"PyTorch \S+ cannot be loaded: libtorch_cpu.so: .* "
+        r"file$",
+    ):
         check(check_options(paths=("empty.py",), engine="torch"))
 
 
@@ -227,7 +231,7 @@ def test_a_device_that_pytorch_does_not_see_is_told_in_one_line(write, monkeypat
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     with pytest.raises(
         UsageError,
-        match="--device cuda:3 does not exist; CUDA devices that PyTorch finds here: 1 here",
+        match="--device cuda:3 does not exist; CUDA devices that PyTorch finds here: 1",
     ):
         check(check_options(paths=("empty.py",), engine="torch", device="cuda:3"))
 

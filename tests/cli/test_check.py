@@ -141,7 +141,7 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "-j", "0"], "-j must be auto or a number of 1 or more, got '0'"),
         (["check", "a.py", "-j", "many"], "got 'many'"),
         (["check", "a.py", "--executor", "das"], "did you mean 'dask'?"),
-        (["check", "a.py", "--config", "x", "--config", "y"], "two files, x and y: name one"),
+        (["check", "a.py", "--config", "x", "--config", "y"], "two files, x and y: give only one"),
         (["check", "a.py", "--report", "out.json"], "put the format first, such as html=out.json"),
         (["check", "a.py", "--report", "json"], "write --report json=PATH"),
         (["check", "a.py", "--report", "json="], "write --report json=PATH"),

@@ -39,14 +39,14 @@ def test_expression(expression: str, wanted: bool) -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("", "-k '' is not an expression: a word is missing at the end"),
-        ("linear and", "-k 'linear and' is not an expression: a word is missing at the end"),
-        ("and linear", "-k 'and linear' is not an expression: a word is missing before 'and'"),
-        ("(linear", "-k '(linear' is not an expression: missing ')'"),
-        ("linear)", "-k 'linear)' is not an expression: unexpected ')'"),
-        ("()", "-k '()' is not an expression: a word is missing before ')'"),
-        ("linear conv", "-k 'linear conv' is not an expression: unexpected 'conv'"),
-        ("not", "-k 'not' is not an expression: a word is missing at the end"),
+        ("", "-k '' is not a valid expression: a word is missing at the end"),
+        ("linear and", "-k 'linear and' is not a valid expression: a word is missing at the end"),
+        ("and linear", "-k 'and linear' is not a valid expression: a word is missing before 'and'"),
+        ("(linear", "-k '(linear' is not a valid expression: missing ')'"),
+        ("linear)", "-k 'linear)' is not a valid expression: unexpected ')'"),
+        ("()", "-k '()' is not a valid expression: a word is missing before ')'"),
+        ("linear conv", "-k 'linear conv' is not a valid expression: unexpected 'conv'"),
+        ("not", "-k 'not' is not a valid expression: a word is missing at the end"),
     ],
 )
 def test_what_is_no_expression_is_refused_in_one_line(expression: str, message: str) -> None:

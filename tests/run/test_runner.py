@@ -538,7 +538,7 @@ def test_a_flag_says_more_about_strictness_than_the_file(write: Write, strict: b
         ({"atol": float("nan")}, "--atol must be a number of 0 or more, got nan"),
         ({"rtol": -1.0}, "--rtol must be a number of 0 or more, got -1.0"),
         ({"timeout": 0.0}, "--timeout must be above 0, got 0.0"),
-        ({"keyword": "and"}, "-k 'and' is not an expression: a word is missing before 'and'"),
+        ({"keyword": "and"}, "-k 'and' is not a valid expression: a word is missing before 'and'"),
         ({"device": "gpu"}, "--device must be cpu, cuda or cuda:N, got 'gpu'"),
         ({"config": "none.yaml"}, "none.yaml cannot be read: No such file or directory"),
     ],

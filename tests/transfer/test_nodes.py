@@ -75,7 +75,10 @@ def test_a_far_node_that_is_slower_is_advised_against(far: float, advised: bool)
     report = TransferReport(simulated=False, header=HEADER, nodes=rates)
     texts = [each.text for each in advise(report)]
     assert texts == (
-        ["Run on the device's NUMA node: from node 1 pinned copies h2d reach 60% of the rate."]
+        [
+            "Run on the device's NUMA node: from node 1, pinned copies h2d reach only 60% of its "
+            "rate."
+        ]
         if advised
         else []
     )

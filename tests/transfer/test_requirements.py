@@ -223,7 +223,7 @@ def test_runs_of_the_same_cells_have_nothing_to_say(report: TransferReport) -> N
 
 
 def test_simulated_and_real_runs_are_never_compared(report: TransferReport) -> None:
-    with pytest.raises(TransferError, match="was measured on a device, this one is simulated"):
+    with pytest.raises(TransferError, match="was measured on a device, but this one is simulated"):
         require_comparable(report, simulated=True)
     require_comparable(report, simulated=False)
 
@@ -235,7 +235,7 @@ def test_an_earlier_report_is_read_or_refused(tmp_path: Path, report: TransferRe
     with pytest.raises(TransferError, match=r"cannot read .*none\.json: No such file"):
         load_report(str(tmp_path / "none.json"))
     path.write_text(render(report).replace('"schema": 1', '"schema": 99'))
-    with pytest.raises(TransferError, match="has schema 99, this gradtool reads 1"):
+    with pytest.raises(TransferError, match="has schema 99, but this gradtool reads 1"):
         load_report(str(path))
     for text in ("{}", "[", '{"schema": 1, "kind": "transfer"}'):
         path.write_text(text)
@@ -246,5 +246,5 @@ def test_an_earlier_report_is_read_or_refused(tmp_path: Path, report: TransferRe
 def test_shares() -> None:
     assert parse_share("10%") == pytest.approx(0.1)
     assert parse_share("0.25") == 0.25
-    with pytest.raises(TransferError, match=r"must be like 10% or 0\.1, got 'ten'"):
+    with pytest.raises(TransferError, match=r"must be a share such as 10% or 0\.1, got 'ten'"):
         parse_share("ten")

@@ -209,8 +209,8 @@ def test_a_missing_gradient(function):
         "backward returned None for `s`, but the derivative of output 0 is not zero"
     )
     assert flaw.hint == (
-        "return the gradient of `s`, or give it `requires_grad: false` in its case if it is a"
-        " constant"
+        "return the gradient of `s`, or set `requires_grad: false` for it in the case "
+        "if it is a constant"
     )
 
 

@@ -84,8 +84,8 @@ def _hidden(inputs: Sequence[Any]) -> str:
         entries = value.values() if isinstance(value, dict) else value
         if any(isinstance(entry, Tensor) and entry.requires_grad for entry in entries):
             return (
-                f" Those inside the {type(value).__name__} at input #{position} are not looked "
-                "at: pass them as inputs of their own."
+                f" Those inside the {type(value).__name__} at input #{position} are not "
+                "checked: pass them as separate inputs."
             )
     return ""
 

@@ -126,7 +126,7 @@ def nonlinearity(
         return None
     worst = int(np.argmax(np.nan_to_num(excess, nan=np.inf)))
     return (
-        f"{head}: every entry is right, but {names[0]} is not linear in {names[1]}: for one with "
-        f"several entries it returns {returned[worst]:.10g}, for its entries one by one and summed "
-        f"{expected[worst]:.10g}"
+        f"{head}: every entry is right, but {names[0]} is not linear in {names[1]}: for several "
+        f"entries together it returns {returned[worst]:.10g}, for the same entries one by one a "
+        f"total of {expected[worst]:.10g}"
     )

@@ -128,7 +128,7 @@ class _Procedure:
             yield "func is not deterministic: it returns different outputs for the same inputs."
         with derivatives.function.called() as outputs:
             if depends_on_once_differentiable(outputs):
-                yield "A backward marked @once_differentiable took part: it has no derivative."
+                yield "A backward marked @once_differentiable was involved: it has no derivative."
 
     def _expect_zero_for_zero(self, outputs: Sequence[Tensor]) -> None:
         gradients = self._derivatives.vjp(outputs, self._derivatives.zeros)

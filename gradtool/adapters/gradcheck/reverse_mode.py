@@ -105,7 +105,8 @@ def _compare_projections(derivatives: Derivatives, options: GradcheckOptions) ->
                 result.mismatches.append(
                     f"{_head(derivatives, output, target)}: a random projection of it is "
                     f"{claimed:.10g} analytic and {measured:.10g} numeric, tolerance "
-                    f"{allowed:.3g}. It is too large to look for the entry: use smaller inputs."
+                    f"{allowed:.3g}. The Jacobian is too large to locate the entry: use "
+                    "smaller inputs."
                 )
     return result
 

@@ -134,7 +134,7 @@ def _climb(
         search.is_guess = not (is_sure and is_stated(reading, best))
     elif best.height > search.reached:
         search.likeliest = case_of(reading.parameters, best.draft, FIRST)
-        search.objection = best.trial.refusal or f"was accepted, but {best.trial.doubt}"
+        search.objection = best.trial.refusal or f"no error, but {best.trial.doubt}"
         search.reached = best.height
 
 

@@ -88,7 +88,7 @@ def current_level() -> int:
     """
     number = maybe_current_level()
     if number is None:
-        raise RuntimeError("no transform is under way")
+        raise RuntimeError("no transform is active")
     return number
 
 

@@ -297,7 +297,7 @@ class Outline:
     def __getattr__(self, name: str) -> Any:
         raise NotBatchableError(
             "Cannot access data pointer of Tensor that doesn't have storage (vmap: a batched "
-            f"tensor has no single value, and its `{name}` was asked for)"
+            f"tensor has no single value, and its `{name}` was requested)"
         )
 
     # Python looks special methods up on the class, past `__getattr__`.

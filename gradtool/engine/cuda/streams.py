@@ -24,7 +24,7 @@ class Event:
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> None:
         if interprocess:
-            raise NotImplementedError("gradtool's engine has no interprocess events")
+            raise NotImplementedError("gradtool's engine does not support interprocess events")
         CUDA.require()
         self._timing = enable_timing
         self._recorded = False

@@ -219,7 +219,9 @@ def _no_peer() -> ValueError:
 
 def _only(tensors: Sequence[Tensor] | None) -> Tensor:
     if tensors is None or len(tensors) != 1:
-        raise ValueError("a list of tensors must have one for each process of the group, here one")
+        raise ValueError(
+            "a list of tensors must have one for each process of the group, so one here"
+        )
     return tensors[0]
 
 

@@ -61,7 +61,8 @@ class profile:
     ) -> None:
         if schedule is not None:
             raise NotImplementedError(
-                "profile(schedule=...) is not offered: enter the profiler around what to record"
+                "profile(schedule=...) is not supported: enter the profiler around the code "
+                "to record"
             )
         wanted = supported_activities() if activities is None else set(activities)
         self.activities = wanted

@@ -83,7 +83,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Document(Report, frozen=True, kw_only=True):
-    """A report as it is written: with its version always there, and a summary."""
+    """A report as written: always with its version, and with a summary."""
 
     summary: Summary
 

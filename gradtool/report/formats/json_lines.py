@@ -84,7 +84,7 @@ SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / f"json-lines-{SCHEMA_VERSI
 
 
 class RunRecord(Document, frozen=True, kw_only=True, tag_field="record", tag="run"):
-    """The run as a whole: the JSON report without its modules."""
+    """The entire run: the JSON report without its modules."""
 
 
 class CaseRecord(Struct, frozen=True, kw_only=True, tag_field="record", tag="case"):

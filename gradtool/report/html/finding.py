@@ -103,7 +103,7 @@ def _maps(block: JacobianBlock, argument: str) -> ET.Element:
     if (height, width) != (block.rows, block.columns):
         part = (
             f": {height} x {width} of {block.rows} x {block.columns}, "
-            f"from row {block.first_row} and column {block.first_column} on"
+            f"starting at row {block.first_row}, column {block.first_column}"
         )
     axes = element("p", "rows: outputs, columns: ", element("code", argument), part, class_="axes")
     maps = element("div", *heatmaps(block, argument), class_="maps")

@@ -138,8 +138,8 @@ def _nodes(report: TransferReport) -> Iterator[Advice]:
         slowest, where = min(rated, key=lambda entry: entry[0])
         if slowest < _FAR * near[0]:
             yield Advice(
-                text=f"Run on the device's NUMA node: from node {where.node} pinned copies "
-                f"{direction} reach {slowest / near[0]:.0%} of the rate.",
+                text=f"Run on the device's NUMA node: from node {where.node}, pinned copies "
+                f"{direction} reach only {slowest / near[0]:.0%} of its rate.",
                 rests_on=(f"NUMA node {where.node} pinned {direction}",),
                 from_size=where.bytes,
             )

@@ -35,7 +35,7 @@ def parse_share(text: str) -> float:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
     if match is None:
-        raise TransferError(f"--max-regression must be like 10% or 0.1, got {text!r}")
+        raise TransferError(f"--max-regression must be a share such as 10% or 0.1, got {text!r}")
     return float(match[1]) / (100 if match[2] else 1)
 
 
@@ -53,7 +53,7 @@ def load_report(path: str) -> TransferReport:
         version = msgspec.json.decode(data, type=_Version)
         if version.schema != SCHEMA_VERSION:
             raise TransferError(
-                f"--compare: {path} has schema {version.schema}, this gradtool reads "
+                f"--compare: {path} has schema {version.schema}, but this gradtool reads "
                 f"{SCHEMA_VERSION}"
             )
         return msgspec.json.decode(data, type=TransferReport)
@@ -78,7 +78,7 @@ def require_comparable(old: TransferReport, *, simulated: bool) -> None:
         was, now = (
             "simulated" if each else "measured on a device" for each in (old.simulated, simulated)
         )
-        raise TransferError(f"--compare: the earlier run was {was}, this one is {now}")
+        raise TransferError(f"--compare: the earlier run was {was}, but this one is {now}")
 
 
 def compared(report: TransferReport, old: TransferReport, limit: float) -> TransferReport:

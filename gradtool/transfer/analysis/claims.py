@@ -59,8 +59,8 @@ CLAIMS = (
     Claim(
         "pin-on-the-fly.h2d.blocking", "pageable.h2d.blocking",
         "Pinning just for one copy pays off: {x} times as fast from {size} up.",
-        "Do not pin memory just for one copy: from {size} up that takes {x} times as long as "
-        "sending it as it is.",
+        "Do not pin memory just for one copy: from {size} up, this takes {x} times as long as "
+        "sending it unpinned.",
         "Pinning just for one copy makes no difference here.",
     ),
     Claim(
@@ -112,14 +112,14 @@ CLAIMS = (
         "pin-threads.h2d.blocking", "pageable.h2d.non_blocking",
         "Let several threads copy to pinned memory while one sends: {x} times as fast.",
         "Do not let threads pin many tensors: it takes {x} times as long as sending them.",
-        "Threads that pin make no difference here for many tensors.",
+        "Pinning by several threads makes no difference here for many tensors.",
         many=True,
     ),
     Claim(
         "engine.h2d.blocking", "pageable.h2d.blocking",
         "Tensor.to is {x} times as fast as the raw call.",
-        "Tensor.to takes {x} times as long as the raw call into existing memory, including what "
-        "it allocates.",
+        "Tensor.to takes {x} times as long as the raw call into existing memory, including "
+        "its allocations.",
         "Tensor.to costs no more than the raw call at the largest size.",
     ),
     Claim(

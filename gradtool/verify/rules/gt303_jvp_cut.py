@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = (
-    "compute jvp from the tangents and saved inputs and outputs, in autograd: no saved "
+    "compute jvp from the tangents and saved inputs and outputs, recorded by autograd: no saved "
     "intermediate, detach, .data, no_grad or NumPy"
 )
 

@@ -1,4 +1,4 @@
-"""Backward or jvp changes a saved tensor, or calls accumulate in a buffer.
+"""Backward or jvp changes a saved tensor, or repeated calls accumulate in a buffer.
 
 What it does
 ------------
@@ -158,7 +158,7 @@ def _buffers(seen: Observation) -> list[str]:
 RULE = Rule(
     code="GT504",
     name="kept-tensor-mutated",
-    summary="Backward or jvp changes a saved tensor, or calls accumulate in a buffer.",
+    summary="Backward or jvp changes a saved tensor, or repeated calls accumulate in a buffer.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=CALLS,

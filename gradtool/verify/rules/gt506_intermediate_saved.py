@@ -159,8 +159,8 @@ def _flaw(subject: Subject, names: list[str], point: list[Array]) -> Flaw:
         if argument.differentiable
     )
     return Flaw(
-        message="forward saves an intermediate, which autograd treats as a constant: the second"
-        f" derivative by {listed(names)} is right here but wrong at {where}",
+        message="forward saves an intermediate, which autograd treats as a constant: the second "
+        f"derivative with respect to {listed(names)} is right here but wrong at {where}",
         hint=_HINT,
     )
 

@@ -1,4 +1,4 @@
-"""Two calls of forward with the same arguments differ.
+"""Two calls to forward with the same arguments differ.
 
 What it does
 ------------
@@ -94,11 +94,11 @@ def _output(subject: Subject) -> tuple[Array | None, ...]:
 
 
 def _flaws(first: tuple[Array | None, ...], second: tuple[Array | None, ...]) -> Iterator[Flaw]:
-    hint = "draw random numbers from the engine, and depend on nothing but the arguments"
+    hint = "draw random numbers from the engine, and let the result depend only on the arguments"
     for number, (one, other) in enumerate(zip(first, second, strict=False)):
         if not same(one, other):
             yield Flaw(
-                message=f"two calls of forward with the same arguments and the same seed differ"
+                message=f"two calls to forward with the same arguments and the same seed differ"
                 f" in output {number}{_how(one, other)}",
                 hint=hint,
             )
@@ -118,7 +118,7 @@ def _how(one: Array | None, other: Array | None) -> str:
 RULE = Rule(
     code="GT508",
     name="random-forward",
-    summary="Two calls of forward with the same arguments differ.",
+    summary="Two calls to forward with the same arguments differ.",
     severity=Severity.ERROR,
     page=__doc__,
     blames=("forward",),

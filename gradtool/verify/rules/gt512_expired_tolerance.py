@@ -1,4 +1,4 @@
-"""A tolerance is still there after its expiry date.
+"""A tolerance is still in place after its expiry date.
 
 What it does
 ------------
@@ -71,7 +71,7 @@ from gradtool.verify.rules._rule import Rule, Scope
 RULE = Rule(
     code="GT512",
     name="expired-tolerance",
-    summary="A tolerance is still there after its expiry date.",
+    summary="A tolerance is still in place after its expiry date.",
     severity=Severity.ERROR,
     page=__doc__,
     scopes=(Scope.ALL_CASES,),

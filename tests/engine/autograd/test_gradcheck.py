@@ -286,7 +286,7 @@ def test_nested_outputs_are_refused() -> None:
 
 
 def test_tensors_hidden_in_a_list_are_pointed_out() -> None:
-    with pytest.raises(ValueError, match="inside the list at input #1 are not looked at"):
+    with pytest.raises(ValueError, match="inside the list at input #1 are not checked"):
         gradcheck(lambda _, xs: xs[0], (torch.ones(2), [numbers(torch, 2)]))
 
 

@@ -151,7 +151,7 @@ def test_compare_marks_a_spread_that_is_large() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"stmt": len}, "a string of source"),
+        ({"stmt": len}, "must be source code"),
         ({"language": "cpp"}, "only Python"),
         ({"global_setup": "#include <x>"}, "for C\\+\\+"),
     ],

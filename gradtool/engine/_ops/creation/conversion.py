@@ -163,7 +163,7 @@ def record_stream(x: Tensor, stream: Any) -> None:
         RuntimeError: the tensor lies in host memory.
     """
     if not x.is_cuda:
-        raise RuntimeError("record_stream is for tensors on a CUDA device, this one is on the cpu")
+        raise RuntimeError("record_stream is only for tensors on a CUDA device")
     keep_until_done(x._array, stream.inner)
 
 

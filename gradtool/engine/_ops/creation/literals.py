@@ -219,7 +219,7 @@ def _dtype_for(kind: Any) -> _dtypes.dtype:
     if issubclass(kind, str | bytes):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     if issubclass(kind, list | tuple | range | np.ndarray):
-        raise TypeError(f"a number is needed where the sequence has a {kind.__name__}")
+        raise TypeError(f"the sequence contains a {kind.__name__} where a number is needed")
     if not issubclass(kind, bool | int | float | complex):
         raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
     return _dtypes.of_scalar(kind())

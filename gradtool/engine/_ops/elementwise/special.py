@@ -94,7 +94,7 @@ def special(
 def missing_scipy(name: str) -> ModuleNotFoundError:
     """The error for a function that SciPy alone computes, when it is not installed."""
     return ModuleNotFoundError(
-        f"torch.{name} is computed by SciPy, which is not installed: pip install 'gradtool[scipy]'",
+        f"torch.{name} needs SciPy, which is not installed: pip install 'gradtool[scipy]'",
         name="scipy",
     )
 

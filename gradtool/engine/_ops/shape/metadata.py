@@ -52,7 +52,9 @@ def _apply(x: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 def _map(x: Tensor, *others: Tensor, callable: Callable[..., Any]) -> Tensor:
     if x.requires_grad and modes.grad:
-        raise TypeError("can't call a function of Python on each element where a grad is required")
+        raise TypeError(
+            "can't call a Python function on each element of a tensor that requires grad"
+        )
     columns = [each.expand(x.shape).reshape(-1).tolist() for each in (x, *others)]
     values = [callable(*elements) for elements in zip(*columns)]
     return replace(x, x.new_tensor(np.array(values).astype(x.dtype.numpy).reshape(x.shape)))

@@ -65,9 +65,9 @@ class Timer:
         language: Any = "python",
     ) -> None:
         if not isinstance(stmt, str):
-            raise ValueError("stmt must be a string of source, as 'f(x)' with globals={'f': f}")
+            raise ValueError("stmt must be source code, such as 'f(x)' with globals={'f': f}")
         if str(getattr(language, "name", language)).lower() not in ("py", "python"):
-            raise ValueError(f"language {language!r} cannot be timed here: only Python can")
+            raise ValueError(f"language {language!r} cannot be timed here, only Python can")
         if global_setup:
             raise ValueError("global_setup is for C++, which cannot be timed here")
         stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
