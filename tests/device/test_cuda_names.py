@@ -84,7 +84,7 @@ def test_memory_is_kept_until_a_recorded_stream_is_done(cupy: Any) -> None:
     assert cuda.synchronize() is None
     torch.ones(1, device="cuda").record_stream(cuda.Stream())
     assert not any(held is x._array for _, held in transfers._in_flight)
-    with pytest.raises(RuntimeError, match="this one is on the cpu"):
+    with pytest.raises(RuntimeError, match="is only for tensors on a CUDA device"):
         torch.ones(1).record_stream(cuda.Stream())
 
 
