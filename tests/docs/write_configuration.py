@@ -32,10 +32,11 @@ PAGE = ROOT / "docs" / "configuration.md"
 
 HEADER = """# Configuration
 
-For each module, gradtool reads the nearest `gradtool.yaml`, in the folder of the module or above
-it, up to the folder that holds `.git`. It never merges several files. `--config FILE` selects one
-file for the whole run, and `--isolated` ignores all of them. The header of the output names the
-files in use.
+A `gradtool.yaml` holds the arguments, tolerances and other settings of your checks. You do not need
+one to start. For each module, gradtool reads the nearest file, in the folder of the module or above
+it, up to the folder that contains `.git`. It never merges files. `--config FILE` selects one file
+for the whole run, and `--isolated` ignores all of them. The header of the output names the files in
+use.
 
 `--config KEY=VALUE` overrides a single setting. Write the key from the root of the file and the
 value as in the file; `null` restores the default:

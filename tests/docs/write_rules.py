@@ -20,8 +20,9 @@ FOLDER = ROOT / "docs" / "rules"
 
 HEADER = """# Rules
 
-A finding names a rule by its code. Codes are stable: a code is never reused for another rule.
-`gradtool explain GT101` prints a rule's page in the terminal.
+These are all the mistakes and problems that gradtool can report. A finding names a rule by its
+code. Codes are stable: a code is never reused for another rule. `gradtool explain GT101` prints a
+rule's page in the terminal.
 
 - An **error** fails the run, a **warning** fails it with `--strict`, and a **note** never does.
 - When a rule fails, the rules that depend on it are skipped: one mistake, one finding.
