@@ -51,10 +51,10 @@ def check(
         dtype: Dtype of all floating-point tensors: ``float32`` or ``float64``.
         select: Codes of the rules to check, or prefixes of them; all by default.
         ignore: Codes of the rules to skip, or prefixes of them.
-        engine: ``bundled`` or ``torch``; by default, that of the Function or its tensors.
+        engine: ``bundled`` or ``torch``; by default, the one that the Function or its tensors use.
         witness: Also differentiate the recorded forward step by step, as exact evidence.
-        explore: Effort to look for other arguments at which the Function is wrong: ``off``,
-            ``quick``, the default, or ``deep``.
+        explore: Effort spent on looking for other arguments at which the Function is wrong:
+            ``off``, ``quick``, the default, or ``deep``.
 
     Returns:
         The report. Its ``verdict`` is the worst of all checks, and its ``findings()`` say why.
@@ -106,7 +106,7 @@ def assert_right(
     Args:
         function: The same as for `check`.
         cases: The same as for `check`.
-        strict: Fail for warnings, too.
+        strict: Also fail for warnings.
         options: Other arguments of `check`.
 
     Raises:

@@ -56,12 +56,17 @@ class Verdict(enum.Enum):
     """The result of one check, or the worst result in a case, a Function or a module."""
 
     PASS = "pass"
+    """Checked, and right."""
     FAIL = "fail"
+    """Wrong."""
     UNVERIFIED = "unverified"
+    """Neither shown to be right nor wrong. It fails a run, as a wrong gradient does."""
     ERROR = "error"
+    """Not checked, because the code raised, crashed, hung or could not be loaded."""
     KNOWN = "known"
-    """It fails, but only with findings of the baseline. No single check has this verdict."""
+    """Wrong, but only with findings of the baseline. No single check has this verdict."""
     SKIPPED = "skipped"
+    """Not checked, for a reason that the check gives."""
 
 
 class Location(Struct, frozen=True, kw_only=True):
@@ -79,16 +84,18 @@ class Finding(Struct, frozen=True, kw_only=True):
     name: str
     """Stable words for the code, such as ``wrong-gradient``."""
     severity: Severity
+    """``error``, ``warning`` or ``note``."""
     node_id: str
     """``path/mod.py::Function[case]::GT101``."""
     message: str
     """One line that states the mistake and its place."""
     location: Location
+    """The file and line."""
     source: Source | None = None
     """The lines around `location`, as they were when the code ran."""
     evidence: Evidence | None = None
     hint: str | None = None
-    """Advice."""
+    """The likely cause, or how to fix the mistake."""
     detail: str | None = None
     """More lines for ``-v``: usually a traceback."""
     seed: int | None = None
@@ -308,7 +315,7 @@ class Report(Struct, frozen=True, kw_only=True):
                 yield module, function
 
     def checks(self) -> Iterator[CheckResult]:
-        """Every check of the run, of modules, Functions and cases."""
+        """Every check of the run: those of modules, Functions and cases."""
         for module in self.modules:
             yield from module.checks
             for function in module.functions:

@@ -318,8 +318,8 @@ be a *kink*, and any value between them would pass. There are other statuses for
 change in steps, are constant, or have no limit.
 
 Tied entries, such as two equal maxima, are also checked together: their gradient must be a mean of
-the gradients around the point. The gradient fails if, in the direction in which it deviates most,
-`forward` is less steep on both sides. For example, if two tied maxima each get the whole gradient,
+the gradients around the point. The gradient fails if `forward` is less steep on both sides, along
+the direction of the largest deviation. For example, if two tied maxima each get the whole gradient,
 the gradient for moving both is twice the slope of `forward`.
 
 ## 6. The tolerance
