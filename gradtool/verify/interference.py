@@ -43,7 +43,7 @@ def interfering_calls(subject: Subject) -> Iterator[InterferingCall]:
     yield from _working(subject, subject.function.siblings(), rolled, " with other values")
     longer = _longer(own)
     if longer is not None:
-        yield from _working(subject, [subject.function], longer, " of another shape")
+        yield from _working(subject, [subject.function], longer, " with another shape")
 
 
 def _working(

@@ -134,7 +134,8 @@ def wrong_gradient(
         if np.isfinite(most) and most > _allowed(variant, own, expected, variant.primals[place]):
             share = most / np.abs(expected).max(initial=0.0) if expected.any() else np.inf
             flaw = Flaw(
-                message=f"gradient of `{argument.name}` differs {when}, by {share:.2g} of its size",
+                message=f"gradient of `{argument.name}` differs {when}, by {share:.2g} times its "
+                "size",
                 hint=hint,
             )
             if not _is_erratic(subject, variant, place, off):

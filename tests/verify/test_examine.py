@@ -350,7 +350,7 @@ def test_dirty_and_not_returned(function):
     subject = function(
         np.sin, _cos, (X,), observed={"dirty_not_returned": (0,)}, second=_sine_twice
     )
-    assert _only(subject, "GT502").message == "forward marked `x` dirty and did not return it"
+    assert _only(subject, "GT502").message == "forward marked `x` dirty but did not return it"
     failure = Failure("forward", "dirty-not-returned", "RuntimeError: dirty")
     refused = function(np.sin, _cos, (X,), observed={"failure": failure})
     assert _only(refused, "GT502").message == "dirty"

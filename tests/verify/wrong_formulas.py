@@ -17,7 +17,7 @@ def r(*shape):
 
 
 class SoftplusBetaForgotten(Function):
-    says = "(line LINE) at `x` in the place of `z`"
+    says = "(line LINE) at `x` instead of `z`"
 
     @staticmethod
     def forward(ctx, x, beta):
@@ -37,7 +37,7 @@ class SoftplusBetaForgotten(Function):
 
 
 class LogSumExpTemperature(Function):
-    says = "(line LINE) at `x` in the place of `x / tau`"
+    says = "(line LINE) at `x` instead of `x / tau`"
 
     @staticmethod
     def forward(ctx, x, tau):
@@ -100,9 +100,7 @@ class BatchNormMeanOnly(Function):
 
 
 class GatedLinearUnitGateSwapped(Function):
-    says = (
-        "backward takes the derivative of `torch.sigmoid(b)` (line LINE) at `a` in the place of `b`"
-    )
+    says = "backward takes the derivative of `torch.sigmoid(b)` (line LINE) at `a` instead of `b`"
 
     @staticmethod
     def forward(ctx, x):

@@ -161,7 +161,7 @@ def _is_rearranged(_: Derivatives, comparison: Comparison) -> Guesses:
     if 1 < len(lengths) <= PERMUTED_MOST_AXES:
         for order in itertools.permutations(range(len(lengths))):
             axes = (0, *(dim + 1 for dim in order), len(lengths) + 1)
-            text = f"is the derivative reshaped where its dims must be permuted as {order}"
+            text = f"is the derivative, reshaped instead of permuted as {order}"
             yield text, np.transpose(cube, axes).reshape(shape)
 
 

@@ -114,7 +114,7 @@ def _of_argument(
         yield Flaw(message=f"{of} is {gradient.dtype}, which cannot hold a derivative")
     elif gradient.dtype is not None:
         eps, own = epsilon(gradient.dtype), epsilon(argument.dtype)
-        change = f"{of} is {gradient.dtype}, the input is {argument.dtype}"
+        change = f"{of} is {gradient.dtype}, but the input is {argument.dtype}"
         if eps > max(own, coarsest):
             yield Flaw(message=f"{change}: digits are lost", hint="compute in the input's dtype")
         elif eps < min(own, finest):

@@ -102,12 +102,12 @@ def _check(subject: Subject) -> Answer:
 def _subsets(subject: Subject, inputs: tuple[int, ...]) -> Iterator[tuple[str, frozenset[int]]]:
     for one in inputs:
         name = subject.function.arguments[one].name
-        yield f"when only `{name}` needs one", frozenset([one])
+        yield f"when only `{name}` needs a gradient", frozenset([one])
     if len(inputs) > 2:
         for one in inputs:
             name = subject.function.arguments[one].name
             yield (
-                f"when every input but `{name}` needs one",
+                f"when every input but `{name}` needs a gradient",
                 frozenset(subject.first.inputs) - {one},
             )
 

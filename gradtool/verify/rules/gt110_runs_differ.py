@@ -66,7 +66,7 @@ from gradtool.verify.rules.codes import SURROGATE
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_WHEN = "when it runs a second time after one forward"
+_WHEN = "when backward runs a second time after one forward"
 _KEEP = "do not free tensors in backward that a second run needs; autograd frees saved ones"
 _HINT = "draw random numbers in forward and save them; do not change saved tensors"
 
@@ -75,7 +75,12 @@ def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     if isinstance(subject.repeated, str):
-        return failed(Flaw(message=f"backward raises {_WHEN}: {subject.repeated}", hint=_KEEP))
+        return failed(
+            Flaw(
+                message=f"backward raises in a second run after one forward: {subject.repeated}",
+                hint=_KEEP,
+            )
+        )
     first, again = subject.repeated
     flaw = gradient_difference(subject, again, first, _WHEN, _HINT, same_order=True)
     if flaw and subject.random:

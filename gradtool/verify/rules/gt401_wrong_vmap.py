@@ -141,7 +141,7 @@ def _compared(
         if found.shape != reference.shape:
             return Flaw(
                 message=f"vmap with in_dims={in_dims} gives output {output} the shape "
-                f"{found.shape}, the loop {reference.shape}"
+                f"{found.shape}, but the loop gives {reference.shape}"
             )
         flaw = _values_differ(found, reference, output, in_dims)
         if flaw:

@@ -138,7 +138,7 @@ def _differs(subject: Subject, batch: Batch) -> Flaw | None:
     try:
         found = subject.function.vmapped_vjp(batch.stacked, batch.in_dims, sent)
     except Exception as error:  # What the user's code may raise has no bounds.
-        message = f"backward {when} raised {type(error).__name__}: {error}"
+        message = f"backward {when}, raised {type(error).__name__}: {error}"
         return Flaw(message=message, hint=_HINT)
     if all(gradient is None for gradient in found):
         return Flaw(message=f"no gradient arrives {when}", hint=_CUT, method="vmap")

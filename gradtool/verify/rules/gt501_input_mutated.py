@@ -1,4 +1,4 @@
-"""Forward changes an input in place and does not mark it dirty.
+"""Forward changes an input in place without marking it dirty.
 
 What it does
 ------------
@@ -89,7 +89,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             continue
         argument = subject.function.arguments[index]
         yield Flaw(
-            message=f"forward changes `{argument.name}` in place and does not mark it dirty",
+            message=f"forward changes `{argument.name}` in place without marking it dirty",
             hint=f"compute a new tensor, or call ctx.mark_dirty({argument.name}) and return it",
             severity=_severity(argument),
         )
@@ -104,7 +104,7 @@ def _severity(argument: Argument) -> Severity | None:
 RULE = Rule(
     code="GT501",
     name="input-mutated",
-    summary="Forward changes an input in place and does not mark it dirty.",
+    summary="Forward changes an input in place without marking it dirty.",
     severity=Severity.ERROR,
     page=__doc__,
     blames=("forward",),

@@ -84,7 +84,7 @@ def _check(subject: Subject) -> Answer:
     observation = subject.first.forward
     names = [f"`{subject.function.arguments[i].name}`" for i in observation.dirty_not_returned]
     if names:
-        message = f"forward marked {listed(names)} dirty and did not return it"
+        message = f"forward marked {listed(names)} dirty but did not return it"
         return failed(Flaw(message=message, hint=_HINT))
     failure = observation.failure
     if failure and failure.kind == "dirty-not-returned":

@@ -34,7 +34,7 @@ def square(function):
 def test_a_changed_input_is_an_error_where_it_has_a_gradient(square):
     ((severity, message),) = flaws(square(observed={"mutated_arguments": (0,)}), "GT501")
     assert severity is Severity.ERROR
-    assert message == "forward changes `x` in place and does not mark it dirty"
+    assert message == "forward changes `x` in place without marking it dirty"
 
 
 def test_another_changed_input_is_a_warning(function):

@@ -394,7 +394,7 @@ class ReversibleCouplingWrongInverse(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
-    says = "at `y2` in the place of `b`"
+    says = "at `y2` instead of `b`"
 
     @staticmethod
     def forward(ctx, a, b):

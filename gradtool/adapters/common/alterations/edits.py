@@ -310,7 +310,7 @@ def _taken_elsewhere(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
                 moved = standin("at", operand, ast.Constant(name))
                 made = standin("kept", replaced(node, {operand: moved}), node)
                 text = ast.unparse(operand)
-                there = f"`{name}` in the place of `{text}`"
+                there = f"`{name}` instead of `{text}`"
                 later = f"the last value of `{name}`"
                 yield Edit("at", node, made, node, later if name == text else there)
 
