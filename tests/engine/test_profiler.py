@@ -188,7 +188,7 @@ def test_a_table_is_sorted_cut_and_given_a_header() -> None:
 
 
 def test_what_is_not_offered_says_so() -> None:
-    with pytest.raises(NotImplementedError, match="enter the profiler around what to record"):
+    with pytest.raises(NotImplementedError, match="enter the profiler around the code to record"):
         profile(schedule=lambda step: None)
     with pytest.raises(AssertionError, match="didn't finish"):
         torch.autograd.profiler.profile().key_averages()
