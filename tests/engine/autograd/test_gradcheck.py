@@ -139,7 +139,9 @@ def test_fast_mode_names_the_entry_too() -> None:
 def test_a_backward_that_cannot_be_differentiated_is_named() -> None:
     message = message_of(zoo.once_differentiable, gradgradcheck)
     assert "with respect to input 0 (x)" in message
-    assert message.splitlines()[-1].startswith("A backward marked @once_differentiable was involved")
+    assert message.splitlines()[-1].startswith(
+        "A backward marked @once_differentiable was involved"
+    )
     assert "once" not in message_of(zoo.saved_intermediate, gradgradcheck)
 
 
