@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+
+import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
@@ -14,16 +16,28 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.families import variants
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
-from gradtool.explore.trial import Answer, attempt, stale
+from gradtool.explore.trial import Answer, attempt, exact_gradients, stale
 from gradtool.results.report import Coverage, Severity, Verdict
 from gradtool.verify.examine import Outcome, outcomes_for
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules import codes
 from gradtool.verify.subject import Subject
 
 BUDGETS = {"quick": 300, "deep": 4000}
 """Calls of the user's code, for all cases of a Function."""
 
-_CONFIRMED_BY = ("GT004", "GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114", "GT120")
+_CONFIRMED_BY = (
+    "GT004",
+    "GT101",
+    "GT102",
+    "GT103",
+    "GT104",
+    "GT106",
+    "GT111",
+    "GT114",
+    "GT120",
+    "GT501",
+)
 """Rules about the first derivative, which a variant can break that its case does not."""
 
 _FURTHER = ("GT109", "GT201", "GT301", "GT302", "GT401", "GT403")
@@ -54,6 +68,10 @@ def explore(
     """
     branches = Branches(checkable)
     points = [Point.of(checkable, case, settings.device) for case in cases]
+    usual = {
+        id(case): _size(exact_gradients(checkable, point, case.seed))
+        for case, point in zip(cases, points, strict=True)
+    }
     spent = sum(branches.run(point, case.seed) for case, point in zip(cases, points, strict=True))
     left, confirmations = BUDGETS[settings.explore] - spent, _MOST_CONFIRMED[settings.explore]
     found: dict[tuple[str, str], Discovered] = {}
@@ -62,7 +80,7 @@ def explore(
         if left <= 0 or confirmations <= 0 or (found and settings.explore == "quick"):
             break
         with branches.watching() as keep:
-            trial = attempt(checkable, variant, case.seed)
+            trial = attempt(checkable, variant, case.seed, usual[id(case)])
         if trial.answer is not Answer.REFUSED:
             keep()
         left -= trial.calls
@@ -112,6 +130,10 @@ def _shrunk(
     found = confirmed(checkable, case, smaller, _first_order(settings))
     is_same = [each.rule for each in found] == [each.rule for each in outcomes]
     return (smaller, found) if is_same else (variant, outcomes)
+
+
+def _size(gradients: Mapping[int, Array]) -> float:
+    return max((float(np.abs(each).max(initial=0.0)) for each in gradients.values()), default=0.0)
 
 
 def _argument(outcome: Outcome) -> str:

@@ -11,13 +11,16 @@ from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
+from gradtool.explore.documented import documentation, documented
+from gradtool.explore.documented_shapes import agrees, stated_shapes
 from gradtool.explore.extents import extents
 from gradtool.explore.guided import guided
-from gradtool.explore.indices import repeated, segments
+from gradtool.explore.indices import ignored, repeated, segments
 from gradtool.explore.limits import beside_limits
 from gradtool.explore.optional import optional
 from gradtool.explore.plain import plain, with_defaults
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.removed import both_signs, other_lengths
 from gradtool.explore.source import (
     blocks,
     iterations,
@@ -44,10 +47,19 @@ from gradtool.explore.values import (
 def variants(
     checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
 ) -> Iterator[Variant]:
-    """Yield all variants of a case, whose arguments are `point`.
+    """Yield all variants of a case, whose arguments are `point`, that its docstrings allow.
 
     What `branches` lacks comes first; the other families share the budget.
     """
+    shapes = stated_shapes(documentation(checkable.obj), point)
+    for variant in _all_variants(checkable, case, point, branches):
+        if not shapes or agrees(shapes, variant.point):
+            yield variant
+
+
+def _all_variants(
+    checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
+) -> Iterator[Variant]:
     function, parameters = checkable.obj, checkable.parameters()
     full = with_defaults(point, parameters)
 
@@ -63,6 +75,9 @@ def variants(
         lambda: plain(point, words(function), parameters, kept, step=step),
         lambda: values(point, draws("values"), is_scaled=iteration is None),
         lambda: less_special(point),
+        lambda: both_signs(function, point),
+        lambda: other_lengths(function, point),
+        lambda: documented(function, point, draws("documented")),
         lambda: ties(point, draws("ties")),
         lambda: optional(checkable, point),
         lambda: _asymmetric(checkable, case, point),
@@ -71,6 +86,7 @@ def variants(
         lambda: degenerate(point),
         lambda: repeated(function, point),
         lambda: segments(point),
+        lambda: ignored(function, full),
     ]
     if iteration is None:
         families += [

@@ -42,6 +42,31 @@ def segments(point: Point) -> Iterator[Variant]:
                 yield Variant(point.having({at: changed}), change)
 
 
+def ignored(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which some labels are the number that forward compares them with."""
+    for label, mark in sorted(_compared(function)):
+        at, by = (point.names.index(each) if each in point.names else -1 for each in (label, mark))
+        if at not in point.tensors or by not in point.plain or point.values[at].dtype.kind != "i":
+            continue
+        changed = point.values[at].copy()
+        changed.reshape(-1)[::2] = point.values[by]
+        change = f"some entries of `{label}` are `{mark}`, {point.values[by]}"
+        yield Variant(point.having({at: changed}), change)
+
+
+def _compared(function: Any) -> set[tuple[str, str]]:
+    """Pairs of names that forward compares for equality."""
+    return {
+        pair
+        for tree in trees(getattr(function, "forward", function))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        for one, other in [(node.left, node.comparators[0])]
+        if isinstance(one, ast.Name) and isinstance(other, ast.Name)
+        for pair in ((one.id, other.id), (other.id, one.id))
+    }
+
+
 def _with_short_segment(array: Array) -> Array | None:
     steps = np.diff(array)
     changed = array.copy()

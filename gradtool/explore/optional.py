@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import CodeType, FrameType
@@ -33,6 +33,7 @@ def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
     parameters = checkable.parameters()
     full = with_defaults(point, parameters)
     defaults = {p.name: p.default for p in parameters}
+    yield from _not_passed(point, parameters)
     missing = [at for at, value in enumerate(full.values) if value is None]
     instead = _taken_instead(checkable, full) if missing else {}
     for at, name in enumerate(full.names):
@@ -42,6 +43,37 @@ def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
         elif at in missing:
             yield from _given(full, at, instead.get(name))
+
+
+def _not_passed(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[Variant]:
+    """The call without its last arguments, as far as these are optional tensors or defaults."""
+    given = parameters[: point.positional]
+    number = len(given)
+    while number and _may_be_left(given[number - 1], point, number - 1):
+        number -= 1
+    if number == point.positional or point.positional < len(point.values):
+        return
+    tensors = tuple(at for at in point.tensors if at < number)
+    if not point.tracked & set(tensors):
+        return
+    fewer = replace(
+        point,
+        names=point.names[:number],
+        values=point.values[:number],
+        tensors=tensors,
+        tracked=point.tracked & set(tensors),
+        positional=number,
+    )
+    names = " and ".join(f"`{each}`" for each in point.names[number:])
+    verb = "is" if point.positional - number == 1 else "are"
+    yield Variant(fewer, f"{names} {verb} not passed", may_raise=False)
+
+
+def _may_be_left(parameter: inspect.Parameter, point: Point, at: int) -> bool:
+    value, default = point.values[at], parameter.default
+    if at in point.tensors:
+        return default is None
+    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 def _given(point: Point, at: int, instead: Any) -> Iterator[Variant]:

@@ -42,21 +42,27 @@ def plain(
         point: The arguments of the case.
         words: For a parameter the strings that the source compares it with.
         parameters: Those of ``forward``.
-        kept: Names of numbers that are large enough, as far as is known.
+        kept: Names of numbers that are large enough, as far as is known: only larger ones serve.
         step: Distance of integers that may be as good: 2 where all have to be odd or even.
     """
     full = with_defaults(point, parameters)
     options = [
         (at, list(_others(full.values[at], words.get(full.names[at], ()), step)))
         for at in full.plain
-        if full.names[at] not in kept and not is_kept(full.names[at], full.values[at])
+        if not is_kept(full.names[at], full.values[at])
+    ]
+    options = [
+        (at, [each for each in values if full.names[at] not in kept or each > full.values[at]])
+        for at, values in options
     ]
     for turn in range(max((len(values) for _, values in options), default=0)):
         for at, values in options:
             if turn < len(values):
                 name, before, value = full.names[at], full.values[at], values[turn]
                 change = f"`{name}` is {value!r}, not {before!r}"
-                yield Variant(full.having({at: value}), change, is_plain=True, may_raise=False)
+                yield Variant(
+                    full.having({at: value}), change, is_plain=True, may_raise=type(value) is int
+                )
     first = {at: values[0] for at, values in options if values}
     if len(first) > 1:
         change = " and ".join(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,16 +50,37 @@ def _along_one_axis(point: Point, at: int, rng: np.random.Generator) -> Iterator
 
     Entries are those of the case, as many as there are, and smaller ones like them.
     """
-    array, name = point.values[at], point.names[at]
-    largest = max((other for _, other in point.continuous()), key=lambda other: other.size)
-    if not array.size or array is largest or not _is_free(array):
-        return
-    for axis in range(largest.ndim):
-        shape = tuple(n if each == axis else 1 for each, n in enumerate(largest.shape))
-        if shape != array.shape:
-            drawn = np.resize(array, shape) * rng.uniform(0.7, 0.98, shape)
-            change = f"`{name}` has the shape {list(shape)}"
-            yield Variant(point.having({at: drawn.astype(array.dtype)}), change)
+    for axis in _axes_of_largest(point, at):
+        yield from _along(point, at, {axis}, rng)
+
+
+def along_some_axes(point: Point, at: int, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in which an argument has the rank of the largest one, broadcast along one."""
+    axes = _axes_of_largest(point, at)
+    for axis in axes:
+        for variant in _along(point, at, set(axes) - {axis}, rng):
+            yield replace(variant, may_raise=False)
+
+
+def _axes_of_largest(point: Point, at: int) -> Sequence[int]:
+    """The axes of the largest tensor; none if that is the argument, or its shape must stay."""
+    array, largest = point.values[at], _largest(point)
+    return () if not array.size or array is largest or not _is_free(array) else range(largest.ndim)
+
+
+def _largest(point: Point) -> Array:
+    return max((other for _, other in point.continuous()), key=lambda other: other.size)
+
+
+def _along(
+    point: Point, at: int, axes: Collection[int], rng: np.random.Generator
+) -> Iterator[Variant]:
+    array = point.values[at]
+    shape = tuple(n if each in axes else 1 for each, n in enumerate(_largest(point).shape))
+    if shape != array.shape:
+        drawn = np.resize(array, shape) * rng.uniform(0.7, 0.98, shape)
+        change = f"`{point.names[at]}` has the shape {list(shape)}"
+        yield Variant(point.having({at: drawn.astype(array.dtype)}), change)
 
 
 def _named(test: ast.AST, point: Point, attributes: tuple[str, ...]) -> list[int]:
@@ -85,14 +107,15 @@ def _of_other_rank(point: Point, at: int, rng: np.random.Generator) -> Iterator[
             if other.shape == array.shape and _is_free(other)
         ]  # fmt: skip
         for chosen in dict.fromkeys(((at,), tuple(alike))):
-            made = {each: _with_axis(point.values[each], axis, rng) for each in chosen}
+            made = {each: with_axis(point.values[each], axis, rng) for each in chosen}
             shape = list(made[at].shape)
             names = " and ".join(f"`{point.names[each]}`" for each in chosen)
             verb = "has" if len(chosen) == 1 else "have"
             yield Variant(point.having(made), f"{names} {verb} the shape {shape}")
 
 
-def _with_axis(array: Array, axis: int, rng: np.random.Generator) -> Array:
+def with_axis(array: Array, axis: int, rng: np.random.Generator) -> Array:
+    """The array with a new axis, along which entries are alike but not equal."""
     wider = np.repeat(np.expand_dims(array, axis), _NEW, axis)
     if array.dtype.kind not in "fc":
         return wider

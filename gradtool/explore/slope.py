@@ -27,6 +27,9 @@ _ERRORS = 10.0
 
 _ROUNDINGS = 1e2
 
+_DIFFERENCE_OF_SIDES = 0.02
+"""Part of a slope by which those to either side may differ, as curvature makes them."""
+
 
 def has_other_slope(
     function: FunctionDifferentiable,
@@ -57,6 +60,36 @@ def has_other_slope(
     return bool(abs(fine - sum(terms)) > allowed)
 
 
+def is_smooth(
+    function: FunctionDifferentiable,
+    cotangents: Cotangents,
+    gradients: Sequence[Array | None],
+    seed: int,
+) -> bool:
+    """Return True if slopes to either side agree and do not grow, so that there is a derivative.
+
+    The direction is that of the arguments whose gradient is not finite.
+    """
+    directions = [
+        None
+        if gradient is None or np.isfinite(gradient).all()
+        else _direction(primal, gradient, seed + place)
+        for place, (primal, gradient) in enumerate(zip(function.primals, gradients, strict=True))
+    ]
+    if all(each is None for each in directions):
+        return False
+    at, above, below = (
+        [_value(function, cotangents, directions, side * step) for step in _STEPS]
+        for side in (0.0, 1.0, -1.0)
+    )
+    right = [(one - zero) / step for one, zero, step in zip(above, at, _STEPS, strict=True)]
+    left = [(zero - one) / step for one, zero, step in zip(below, at, _STEPS, strict=True)]
+    slopes = [*right, *left]
+    size = max(map(abs, slopes))
+    spread = max(slopes) - min(slopes)
+    return bool(np.isfinite(slopes).all() and spread <= _DIFFERENCE_OF_SIDES * size)
+
+
 def _direction(primal: Array, gradient: Array | None, seed: int) -> Array | None:
     if gradient is None or primal.dtype != np.float64 or not primal.size:
         return None
@@ -71,19 +104,25 @@ def _slope(
     step: float,
 ) -> tuple[float, float]:
     """The difference quotient from both sides, and the noise in it."""
-
-    def value(side: float) -> float:
-        point = [
-            primal if along is None else primal + side * step * along
-            for primal, along in zip(function.primals, directions, strict=True)
-        ]
-        outputs = function.evaluate(point)
-        return sum(
-            float((cotangent * output).sum())
-            for cotangent, output in zip(cotangents, outputs, strict=True)
-            if cotangent is not None and output is not None
-        )
-
-    above, below = value(1.0), value(-1.0)
+    above, below = (_value(function, cotangents, directions, side * step) for side in (1, -1))
     noise = _ROUNDINGS * DOUBLE_EPS * max(abs(above), abs(below)) / step
     return (above - below) / (2 * step), noise
+
+
+def _value(
+    function: FunctionDifferentiable,
+    cotangents: Cotangents,
+    directions: Sequence[Array | None],
+    step: float,
+) -> float:
+    """The sum of the outputs, weighted by the cotangents, at a step from the point."""
+    point = [
+        primal if along is None else primal + step * along
+        for primal, along in zip(function.primals, directions, strict=True)
+    ]
+    outputs = function.evaluate(point)
+    return sum(
+        float((cotangent * output).sum())
+        for cotangent, output in zip(cotangents, outputs, strict=True)
+        if cotangent is not None and output is not None
+    )

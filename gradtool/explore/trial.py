@@ -10,15 +10,16 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
-from functools import partial
+from typing import Any
 
 import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.point import Growth, Point, Variant
-from gradtool.explore.slope import has_other_slope
+from gradtool.explore.documented import is_of_any_size
+from gradtool.explore.excuses import function_at, raises_by_mistake
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.slope import has_other_slope, is_smooth
 from gradtool.explore.stale import stale_output
 from gradtool.explore.ties import same_slope
 from gradtool.results.report import Verdict
@@ -35,11 +36,12 @@ _RTOL = 1e-6
 _ROUNDINGS = 1e-9
 """Difference, next to the largest entry of a gradient, that cancellation may leave."""
 
-Shape = tuple[int, ...]
+_CASE_ROUNDINGS = 64 * DOUBLE_EPS
+"""The same next to the gradients of the case: terms of their size may cancel."""
 
 _LARGEST_USUAL = 64.0
 """Values beyond this saturate a softmax in float32. As at 0, a right gradient may be a quotient of
-two zeros there."""
+two zeros there, unless the documentation speaks of such values."""
 
 _LARGEST = 1e100
 """Outputs beyond this have left the range in which roundings are known."""
@@ -62,15 +64,24 @@ class Trial:
     calls: int
 
 
-def attempt(checkable: Checkable, variant: Variant, seed: int) -> Trial:
-    """Try one variant. What the user's code raises never passes."""
+def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.0) -> Trial:
+    """Try one variant. What the user's code raises never passes.
+
+    Args:
+        checkable: The Function.
+        variant: The variant of a case.
+        seed: That of the cotangent.
+        usual: The size of gradients at the case. Rounding may leave errors of that size in others.
+    """
     with np.errstate(all="ignore"):
         observed = _observed(checkable, variant.point)
         if observed is None:
             return Trial(Answer.REFUSED, 1)
         if variant.along is not None:
             return _with_equal_entries(*observed, variant.along, seed)
-        return _compared(checkable, *observed, variant, seed)
+        if set(observed[1].mutated_arguments) - set(observed[1].declared_dirty):
+            return Trial(Answer.SUSPECT, 1)
+        return _compared(checkable, *observed, variant, seed, usual)
 
 
 def _observed(
@@ -78,7 +89,7 @@ def _observed(
 ) -> tuple[FunctionDifferentiable, Observation] | None:
     """One call of forward; None where it refuses the point."""
     try:
-        function = _function(checkable, point)
+        function = function_at(checkable, point)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             seen = function.call(function.primals)
@@ -136,18 +147,17 @@ def _compared(
     seen: Observation,
     variant: Variant,
     seed: int,
+    usual: float,
 ) -> Trial:
     cotangents = cotangents_of(seen, seed)
     exact = _exact(function, cotangents)
     if exact is None:
-        return _measured(function, cotangents, seed)
+        return _measured(function, cotangents, variant, seed)
     wanted = [each.differentiable for each in function.arguments]
     try:
         (found,) = function.vjps(function.primals, [cotangents])
     except Exception as error:  # So may backward.
-        is_mistake = _raises_by_mistake(checkable, variant, seen, error) and not any(
-            map(_has_ignored_part, exact)
-        )
+        is_mistake = raises_by_mistake(checkable, variant, seen, error, exact)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
         return Trial(Answer.REFUSED, 5)
@@ -155,22 +165,27 @@ def _compared(
         return Trial(Answer.REFUSED, 5)
     if variant.only_finite and all(map(_is_finite, found)):
         return Trial(Answer.RIGHT, 5)
-    is_usual = variant.only_finite or _is_usual(variant.point)
+    is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
+    if variant.may_raise and variant.is_plain and not _fit(found, exact):
+        return Trial(Answer.REFUSED, 5)  # PyTorch refuses such a gradient, as if backward raised.
     differs = any(
-        _differs(mine, other, is_usual=is_usual)
+        _differs(mine, other, is_usual=is_usual, floor=_CASE_ROUNDINGS * usual)
         for mine, other, is_wanted in zip(found, exact, wanted, strict=True)
         if is_wanted
     )
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 5)
 
 
-def _measured(function: FunctionDifferentiable, cotangents: Cotangents, seed: int) -> Trial:
+def _measured(
+    function: FunctionDifferentiable, cotangents: Cotangents, variant: Variant, seed: int
+) -> Trial:
     """The trial of a variant at which only evaluations show the derivative."""
     try:
         (found,) = function.vjps(function.primals, [cotangents])
-        if not all(map(_is_finite, found)):
-            return Trial(Answer.REFUSED, 5)
-        differs = has_other_slope(function, cotangents, found, seed)
+        if all(map(_is_finite, found)):
+            differs = has_other_slope(function, cotangents, found, seed)
+        else:
+            differs = not variant.may_be_outside and is_smooth(function, cotangents, found, seed)
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 9)
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 9)
@@ -210,61 +225,6 @@ def _exact(
     return exact if not recorded.cuts and all(map(_is_finite, exact)) else None
 
 
-def _raises_by_mistake(
-    checkable: Checkable, variant: Variant, seen: Observation, error: Exception
-) -> bool:
-    """Return True if backward has no excuse to raise where forward does not."""
-    if variant.may_raise or isinstance(error, NotImplementedError | AssertionError):
-        return False
-    return variant.growth is None or _follows(checkable, variant.growth, seen)
-
-
-def _follows(checkable: Checkable, growth: Growth, seen: Observation) -> bool:
-    """Return True if the outputs grow with the extent as they do from the case to its double.
-
-    Where an extent has to be a multiple of something and is none, broadcasting or a slice that
-    ends early may let forward return something nevertheless.
-    """
-    try:
-        case, doubled = (_output_shapes(checkable, p) for p in (growth.case, growth.doubled))
-    except Exception:  # The user's forward may refuse the double.
-        return False
-    found = [None if output is None else output.shape for output in seen.outputs]
-    if len({len(case), len(doubled), len(found)}) > 1:
-        return False
-    part = Fraction(growth.after - growth.before, growth.before)
-    return all(map(partial(_is_on_line, part), case, doubled, found))
-
-
-def _is_on_line(part: Fraction, one: Shape | None, two: Shape | None, found: Shape | None) -> bool:
-    """Return True if each extent of `found` has made `part` of the way from `one` to `two`."""
-    if one is None or two is None or found is None:
-        return one is two is found
-    if not len(one) == len(two) == len(found):
-        return False
-    return all(c == a + (b - a) * part for a, b, c in zip(one, two, found, strict=True))
-
-
-def _has_ignored_part(exact: Array | None) -> bool:
-    """Return True if some slice of an argument has no influence: forward may have left it out."""
-    if exact is None:
-        return False
-    return any(
-        not np.moveaxis(exact, axis, 0).reshape(extent, -1).any(axis=1).all()
-        for axis, extent in enumerate(exact.shape)
-    )
-
-
-def _output_shapes(checkable: Checkable, point: Point) -> list[Shape | None]:
-    function = _function(checkable, point)
-    return [None if out is None else out.shape for out in function.evaluate(function.primals)]
-
-
-def _function(checkable: Checkable, point: Point) -> FunctionDifferentiable:
-    args, kwargs = point.call()
-    return FunctionDifferentiable(checkable.obj, args, kwargs, name=checkable.name)
-
-
 def cotangents_of(seen: Observation, seed: int) -> Cotangents:
     """A cotangent of ones of either sign for each output that has a graph."""
     rng = generator(seed, "explored")
@@ -280,13 +240,23 @@ def _is_finite(gradient: Array | None) -> bool:
     return gradient is None or bool((np.abs(gradient) < _LARGEST).all())
 
 
-def _is_usual(point: Point) -> bool:
+def _is_usual(point: Point, function: Any) -> bool:
     """Return True for values at which a gradient has no excuse not to be finite."""
-    sizes = [np.abs(array) for at, array in point.continuous() if at in point.tracked]
-    return all(bool(((size > 0) & (size <= _LARGEST_USUAL)).all()) for size in sizes)
+    tracked = [array for at, array in point.continuous() if at in point.tracked]
+    is_double = all(np.finfo(array.dtype).eps <= DOUBLE_EPS for array in tracked)
+    largest = _LARGEST if is_double and is_of_any_size(function) else _LARGEST_USUAL
+    return all(bool(((abs(each) > 0) & (abs(each) <= largest)).all()) for each in tracked)
 
 
-def _differs(found: Array | None, exact: Array | None, *, is_usual: bool) -> bool:
+def _fit(found: Sequence[Array | None], exact: Sequence[Array | None]) -> bool:
+    """Return True if gradients have the shapes of the exact ones."""
+    return all(
+        mine is None or other is None or mine.shape == other.shape
+        for mine, other in zip(found, exact, strict=True)
+    )
+
+
+def _differs(found: Array | None, exact: Array | None, *, is_usual: bool, floor: float) -> bool:
     if found is None and exact is None:
         return False
     one, other = (
@@ -302,5 +272,5 @@ def _differs(found: Array | None, exact: Array | None, *, is_usual: bool) -> boo
     if np.finfo(one.dtype).eps > DOUBLE_EPS:
         return not _is_finite(one)  # In fewer digits cancellation is no mistake.
     size = np.abs(other)
-    allowed = _RTOL * size + _ROUNDINGS * size.max(initial=0.0)
+    allowed = _RTOL * size + _ROUNDINGS * size.max(initial=0.0) + floor
     return not bool((np.abs(one - other) <= allowed).all())

@@ -86,6 +86,9 @@ def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             column = rng.integers(0, array.shape[-1], array.shape[:-1])
             np.put_along_axis(holed, np.expand_dims(column, -1), 0.0, axis=-1)
             yield Variant(point.having({at: holed}), f"`{point.names[at]}` has zeros")
+            empty = array.copy()
+            empty[(0,) * (array.ndim - 1)] = 0.0
+            yield Variant(point.having({at: empty}), f"`{point.names[at]}` has a row of zeros")
 
 
 def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:

@@ -6,6 +6,7 @@ case. Its gradient is compared with the gradient of the case, at the same number
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 from collections.abc import Iterator, Sequence
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _OTHER = {"f8": "f4", "c16": "c8", "f4": "f8", "c8": "c16"}
 _COMPLEX = {"f8": np.complex128, "f4": np.complex64}
 
+
+_SAYS_COMPLEX = re.compile(r"\breal (or|and) complex\b|\bcomplex (or|and) real\b", re.IGNORECASE)
 
 _MENTIONS_COMPLEX = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
 
@@ -243,13 +246,30 @@ def wrong_when_complex(subject: Subject) -> Iterator[Flaw]:
                 message=f"gradient of `{subject.function.arguments[argument].name}` is wrong for"
                 " complex inputs, which forward accepts",
                 hint="use .conj(), or reject complex inputs in forward",
-                severity=Severity.NOTE,
+                severity=None if _documents_complex(subject) else Severity.NOTE,
             )
 
 
 def _mentions_complex(subject: Subject) -> bool:
     lines = subject.function.lines
-    return any(_MENTIONS_COMPLEX.search(linecache.getline(each.path, each.line)) for each in lines)
+    is_used = any(
+        _MENTIONS_COMPLEX.search(linecache.getline(each.path, each.line)) for each in lines
+    )
+    return is_used or _documents_complex(subject)
+
+
+def _documents_complex(subject: Subject) -> bool:
+    """Return True if the docstring of the module says that inputs may be complex."""
+    paths = {each.path for each in subject.function.lines}
+    return any(_SAYS_COMPLEX.search(_docstring(path)) for path in paths)
+
+
+def _docstring(path: str) -> str:
+    """The docstring of a module; empty if there is none."""
+    try:
+        return ast.get_docstring(ast.parse("".join(linecache.getlines(path)))) or ""
+    except (SyntaxError, ValueError):
+        return ""
 
 
 def _complex(primal: Array, rng: np.random.Generator | None) -> Array:

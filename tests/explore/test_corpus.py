@@ -11,7 +11,8 @@ from gradtool.results.report import FunctionResult, Severity
 from gradtool.run.runner import check
 from tests.options import check_options
 
-ASKED = ("GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114", "GT120")
+ASKED = ("GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114", "GT120", "GT501")
+FOUND = ("GT004", "GT101", "GT103", "GT111", "GT114", "GT120", "GT501")
 FURTHER = ("GT201", "GT301", "GT401")
 
 CORPUS = Path(__file__).with_name("corpus")
@@ -40,7 +41,7 @@ def members(kind: str) -> list[object]:
 def test_a_mistake_beside_the_sample_is_found(module: str, name: str) -> None:
     found = explored(module)[name]
     errors = [f for each in found.checks for f in each.findings if f.severity is not Severity.NOTE]
-    assert {finding.rule for finding in errors} <= {"GT101", "GT111", "GT114", "GT120", *FURTHER}
+    assert {finding.rule for finding in errors} <= {*FOUND, *FURTHER}
     assert errors
     assert all("otherwise the same as case" in finding.message for finding in errors)
 

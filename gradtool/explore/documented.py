@@ -1,0 +1,75 @@
+"""Variants that the documentation of a Function allows: more leading axes, broadcast arguments."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.ranks import along_some_axes, with_axis
+from gradtool.explore.traits import traits
+
+_LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
+"""Matches ``x (..., n)`` and ``x: (*, n)``, a shape with any number of leading axes."""
+
+_ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim", re.I)
+
+_BROADCAST = re.compile(r"([^.;,()]*)\b(?:broadcastable|(?:may |can |are )?broadcast)\b", re.I)
+"""Matches what a clause says before that word: which arguments may have such a shape."""
+
+_ALL = re.compile(r"\b(arguments|inputs|tensors)\b", re.I)
+
+_ANY_SIZE = re.compile(
+    r"\bany (real|finite)\b|\ball (reals|real numbers)\b|\bof any (size|magnitude)\b"
+    r"|\b(overflow|underflow)|\bnumerically (stable|robust)",
+    re.I,
+)
+
+
+def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants of the shapes that docstrings of the Function and its module speak of."""
+    text = documentation(function)
+    named = set(_LEADING.findall(text))
+    is_free = {at for at, array in point.continuous() if not _is_bound(array) and array.ndim}
+    leading = [at for at in sorted(is_free) if point.names[at] in named]
+    if _ANY_LEADING.search(text) and is_free:
+        leading = leading or [min(is_free)]
+    for at in leading:
+        yield from _with_leading_axis(point, at, leading, rng)
+    clauses = " ".join(_BROADCAST.findall(text))
+    for at in sorted(is_free & point.tracked):
+        if _ALL.search(clauses) or re.search(rf"\b{re.escape(point.names[at])}\b", clauses):
+            yield from along_some_axes(point, at, rng)
+
+
+def documentation(function: Any) -> str:
+    """The docstrings of a Function, of its forward, and of its module."""
+    module = sys.modules.get(getattr(function, "__module__", ""))
+    owners = (module, function, getattr(function, "forward", None))
+    return "\n".join(inspect.getdoc(each) or "" for each in owners if each is not None)
+
+
+def is_of_any_size(function: Any) -> bool:
+    """Return True if the documentation says that numbers may be as large as they like."""
+    return bool(_ANY_SIZE.search(documentation(function)))
+
+
+def _is_bound(array: Any) -> bool:
+    return any(trait.is_equality for trait in traits(array))
+
+
+def _with_leading_axis(
+    point: Point, at: int, leading: list[int], rng: np.random.Generator
+) -> Iterator[Variant]:
+    rank = point.values[at].ndim
+    alike = tuple(each for each in leading if point.values[each].ndim == rank)
+    for chosen in dict.fromkeys(((at,), alike)):
+        made = {each: with_axis(point.values[each], 0, rng) for each in chosen}
+        names = " and ".join(f"`{point.names[each]}`" for each in chosen)
+        change = f"{names} {'has' if len(chosen) == 1 else 'have'} one more leading axis"
+        yield Variant(point.having(made), change, may_raise=False)

@@ -1,0 +1,118 @@
+"""Shapes that docstrings state, such as ``x (B, T)``: a variant that contradicts them is none.
+
+Extents with one name are equal, numbers are what they are, and an expression such as ``(K - 1) *
+dilation`` is computed from the other extents and the plain arguments. Only what the case itself
+agrees with counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gradtool.explore.point import Point
+
+_STATED = re.compile(r"\b(\w+)`*:?\s*\(((?:[^()]|\([^()]*\))*)\)")
+"""Matches ``x (B, T)`` and ``x: (B, (K - 1) * d)``."""
+
+_ANY = ("...", "*")
+"""Any number of axes."""
+
+Shapes = Mapping[str, tuple[str, ...]]
+"""The extents that are stated, by the name of an argument."""
+
+
+def stated_shapes(text: str, case: Point) -> Shapes:
+    """The shapes that a text states of the arguments; none that the case contradicts."""
+    names = {case.names[at] for at in case.tensors}
+    found = {name: tuple(_axes(axes)) for name, axes in _STATED.findall(text) if name in names}
+    shapes = {name: axes for name, axes in found.items() if axes and all(map(_is_extent, axes))}
+    return shapes if agrees(shapes, case) else {}
+
+
+def agrees(shapes: Shapes, point: Point) -> bool:
+    """Return True if the tensors of a point have stated shapes."""
+    known: dict[str, int] = {
+        name: value
+        for name, value in zip(point.names, point.values, strict=True)
+        if type(value) is int
+    }
+    pairs = list(_pairs(shapes, point))
+    if any(length is None for length, _ in pairs):
+        return False
+    extents = [pair for pair in pairs if pair[1] is not None]
+    for length, axis in extents:
+        if axis is not None and axis.isidentifier() and known.setdefault(axis, length) != length:
+            return False
+    values = ((length, _computed(axis, known)) for length, axis in extents if axis is not None)
+    return all(value is None or value == length for length, value in values)
+
+
+def _pairs(shapes: Shapes, point: Point) -> Iterator[tuple[Any, str | None]]:
+    """Each extent with what is stated of it; None for the extent where the rank is another."""
+    for at, array in point.arrays():
+        axes = shapes.get(point.names[at])
+        if axes is None:
+            continue
+        first = axes[0] in _ANY
+        own = axes[1:] if first else axes
+        if array.ndim < len(own) or (array.ndim > len(own) and not first):
+            yield None, None
+            continue
+        yield from zip(array.shape[array.ndim - len(own) :], own, strict=True)
+
+
+def _axes(text: str) -> Iterator[str]:
+    """The parts of a list, without an empty one after the last comma."""
+    depth, part = 0, ""
+    for sign in f"{text},":
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and not depth:
+            if part.strip():
+                yield part.strip()
+            part = ""
+        else:
+            part += sign
+
+
+def _is_extent(axis: str) -> bool:
+    return axis in _ANY or axis.isidentifier() or _tree(axis) is not None
+
+
+def _tree(axis: str) -> ast.expr | None:
+    try:
+        found = ast.parse(axis, mode="eval").body
+    except SyntaxError:
+        return None
+    known = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
+    return found if all(isinstance(node, known) for node in ast.walk(found)) else None
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+def _computed(axis: str, known: Mapping[str, int]) -> int | None:
+    """The value of an extent; None if a name in it is not known."""
+    tree = _tree(axis)
+    return None if tree is None else _value(tree, known)
+
+
+def _value(node: ast.expr, known: Mapping[str, int]) -> int | None:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return known.get(name)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            one, other = _value(left, known), _value(right, known)
+            if one is not None and other:
+                return _OPERATORS[type(op)](one, other)
+    return None

@@ -1,0 +1,78 @@
+"""Excuses of a backward that raises at a variant which forward accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.point import Growth, Point, Variant
+from gradtool.verify.protocol.observation import Array, Observation
+
+Shape = tuple[int, ...]
+
+
+def raises_by_mistake(
+    checkable: Checkable,
+    variant: Variant,
+    seen: Observation,
+    error: Exception,
+    exact: Sequence[Array | None],
+) -> bool:
+    """Return True if backward has no excuse to raise where forward does not."""
+    if variant.may_raise or isinstance(error, NotImplementedError | AssertionError):
+        return False
+    if any(map(_has_ignored_part, exact)):
+        return False
+    return variant.growth is None or _follows(checkable, variant.growth, seen)
+
+
+def _follows(checkable: Checkable, growth: Growth, seen: Observation) -> bool:
+    """Return True if the outputs grow with the extent as they do from the case to its double.
+
+    Where an extent has to be a multiple of something and is none, broadcasting or a slice that
+    ends early may let forward return something nevertheless.
+    """
+    try:
+        case, doubled = (_output_shapes(checkable, p) for p in (growth.case, growth.doubled))
+    except Exception:  # The user's forward may refuse the double.
+        return False
+    found = [None if output is None else output.shape for output in seen.outputs]
+    if len({len(case), len(doubled), len(found)}) > 1:
+        return False
+    part = Fraction(growth.after - growth.before, growth.before)
+    return all(map(partial(_is_on_line, part), case, doubled, found))
+
+
+def _is_on_line(part: Fraction, one: Shape | None, two: Shape | None, found: Shape | None) -> bool:
+    """Return True if each extent of `found` has made `part` of the way from `one` to `two`."""
+    if one is None or two is None or found is None:
+        return one is two is found
+    if not len(one) == len(two) == len(found):
+        return False
+    return all(c == a + (b - a) * part for a, b, c in zip(one, two, found, strict=True))
+
+
+def _has_ignored_part(exact: Array | None) -> bool:
+    """Return True if some slice of an argument has no influence: forward may have left it out."""
+    if exact is None:
+        return False
+    return any(
+        not np.moveaxis(exact, axis, 0).reshape(extent, -1).any(axis=1).all()
+        for axis, extent in enumerate(exact.shape)
+    )
+
+
+def _output_shapes(checkable: Checkable, point: Point) -> list[Shape | None]:
+    function = function_at(checkable, point)
+    return [None if out is None else out.shape for out in function.evaluate(function.primals)]
+
+
+def function_at(checkable: Checkable, point: Point) -> FunctionDifferentiable:
+    """The Function with the arguments of a point."""
+    args, kwargs = point.call()
+    return FunctionDifferentiable(checkable.obj, args, kwargs, name=checkable.name)

@@ -1,0 +1,61 @@
+"""Variants without a trait that forward itself removes, such as a sign or a length.
+
+A sample of positive numbers, or of rows of length one, says nothing of other numbers. Where
+forward takes the absolute value or divides by the norm, it is meant for them too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.source import trees
+from gradtool.explore.traits import is_integral, traits
+
+_OF_SIGN = {"abs", "sign", "sgn", "signbit", "copysign"}
+_OF_LENGTH = {"norm", "vector_norm", "normalize"}
+
+
+def both_signs(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants whose entries alternate in sign, where forward takes sign or size apart."""
+    for at in _tracked(point, _arguments_of(function, _OF_SIGN)):
+        array = point.values[at]
+        if array.size > 1 and array.min() > 0 and not traits(array):
+            turns = np.where(np.arange(array.size) % 2, -1.0, 1.0).reshape(array.shape)
+            change = f"`{point.names[at]}` has entries of both signs"
+            yield Variant(point.having({at: (array * turns).astype(array.dtype)}), change)
+
+
+def other_lengths(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants whose rows do not have length one, where forward computes their length."""
+    for at in _tracked(point, _arguments_of(function, _OF_LENGTH)):
+        array = point.values[at]
+        if any(trait.name == "unit rows" for trait in traits(array)):
+            lengths = np.linspace(0.6, 1.7, array[..., :1].size).reshape(array[..., :1].shape)
+            change = f"rows of `{point.names[at]}` do not have length 1"
+            yield Variant(point.having({at: (array * lengths).astype(array.dtype)}), change)
+
+
+def _tracked(point: Point, names: Collection[str]) -> Iterator[int]:
+    for at, array in point.continuous():
+        is_real = array.dtype.kind == "f" and not is_integral(array)
+        if is_real and at in point.tracked and point.names[at] in names:
+            yield at
+
+
+def _arguments_of(function: Any, calls: Collection[str]) -> set[str]:
+    """Names that forward applies one of `calls` to, as a method or as a function."""
+    found: set[str] = set()
+    for tree in trees(getattr(function, "forward", function)):
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name), args=args):
+                    if name in calls:
+                        found |= {owner, *(arg.id for arg in args if isinstance(arg, ast.Name))}
+                case ast.Call(func=ast.Attribute(attr=name), args=[ast.Name(id=first), *_]):
+                    found |= {first} if name in calls else set()
+    return found
