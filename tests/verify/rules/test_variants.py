@@ -9,6 +9,10 @@ import pytest
 import gradtool
 import gradtool.engine as torch
 from gradtool import Function
+from gradtool.results.report import Severity
+from gradtool.run.runner import check
+from tests.conftest import Write
+from tests.options import check_options
 
 CODES = ("GT116", "GT117", "GT601")
 
@@ -140,3 +144,34 @@ def test_digits_lost_in_backward(scale: float) -> None:
     ((rule, severity, message),) = found(Sine, scale * double(3))
     assert (rule, severity) == ("GT601", "error")
     assert "backward loses digits" in message
+
+
+DOCUMENTED = '''"""Unit phases of real or complex signals."""
+import torch
+from torch.autograd import Function
+
+
+class Phase(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.rsqrt(x.abs().square() + 0.1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        r = torch.rsqrt(x.abs().square() + 0.1)
+        return grad_output * r - x * x * grad_output * r**3
+'''
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [(DOCUMENTED, Severity.ERROR), (DOCUMENTED.replace("complex", "conjugate"), None)],
+)
+def test_a_missing_conjugate_is_an_error_where_complex_inputs_are_documented(
+    write: Write, text: str, severity: Severity | None
+) -> None:
+    write({"phase.py": text})
+    found = check(check_options(paths=("phase.py",), explore="off")).findings()
+    assert [each.severity for each in found if each.rule == "GT117"] == [severity] * bool(severity)
