@@ -6,8 +6,8 @@ What it does
 Compares the full Jacobian from backward with a numeric one computed from evaluations of forward.
 Cotangents are random and signed. The numeric derivative comes with an estimate of its own error:
 where a cheap difference quotient disagrees, steps are halved until two limits agree, one-sided
-limits tell kinks from mistakes, and the noise of forward is measured. An entry fails when it lies
-outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
+limits distinguish kinks from mistakes, and the noise of forward is measured. An entry fails when it
+lies outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
 float64, 1e-3 in float32), so small gradients must be right to as many digits as large ones.
 
 Where several entries tie for a maximum, or forward has another kink at the point, the gradient must

@@ -10,7 +10,7 @@ a value that is not a tensor. A dtype with more digits than the input and every 
 Why it matters
 --------------
 
-Autograd casts silently. A float64 gradient that was float32 on the way has lost half its digits,
+Autograd casts silently. A float64 gradient that was float32 at some point has lost half its digits,
 and ``gradcheck`` compares after the cast.
 
 Wrong example

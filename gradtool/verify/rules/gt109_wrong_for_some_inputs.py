@@ -4,8 +4,8 @@ What it does
 ------------
 
 Runs the Function with a single input requiring a gradient, for each input in turn, then with all
-inputs but one, and compares with the run in which all inputs require one. The rule is checked only
-if that run is right.
+inputs but one, and compares the gradients with those of the run in which all inputs require one.
+The rule is checked only if that run is right.
 
 Why it matters
 --------------

@@ -4,7 +4,7 @@ What it does
 ------------
 
 Passes inputs and cotangents with the same values in other layouts (transposed, with gaps, and
-expanded like the gradient of a sum) and compares with contiguous ones.
+expanded like the gradient of a sum) and compares the results with those for contiguous ones.
 
 Why it matters
 --------------

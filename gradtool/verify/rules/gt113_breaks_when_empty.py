@@ -6,15 +6,16 @@ What it does
 Sets the first extent of the first input to zero, and with it the equal leading extents of other
 inputs if forward treats them as the same axis. If forward accepts that and returns finite numbers,
 backward must not raise and must return gradients of the inputs' shapes. The finding is only a note
-if forward sums over each axis that this could be, or uses it for two axes of an output, if a
-``reshape`` to -1 is ambiguous, or if a product of empty matrices is singular. A backward that also
-raises for an extent of one, such as that of a decomposition of tall matrices, is not reported.
+if the emptied axis may not be a batch axis, because forward sums over it or uses it for two axes of
+an output; if a ``reshape`` to -1 is ambiguous; or if a product of empty matrices is singular. A
+backward that also raises for an extent of one, such as that of a decomposition of tall matrices, is
+not reported.
 
 Why it matters
 --------------
 
-The last batch of a loader can be empty, and so can the selection of a mask or the input of an
-expert. Training then stops in backward, hours into the run.
+The last batch of a loader can be empty, and so can the entries that a mask selects or the input of
+an expert. Training then stops in backward, hours into the run.
 
 Wrong example
 -------------

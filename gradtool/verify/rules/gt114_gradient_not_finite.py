@@ -127,7 +127,7 @@ def _is_finite(array: Array | None) -> bool:
 RULE = Rule(
     code="GT114",
     name="gradient-not-finite",
-    summary="The gradient is not a number where the function and its inputs are finite.",
+    summary="The gradient is NaN or infinite where the function and its inputs are finite.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=KEEPS_CONTRACT,

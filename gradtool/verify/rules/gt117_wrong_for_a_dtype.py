@@ -14,7 +14,7 @@ Why it matters
 --------------
 
 Training runs in float32, but checks run in float64. A fast path for one of them, a ``.double()``
-left in backward or a buffer of the default dtype shows in only one of the two.
+left in backward or a buffer of the default dtype shows up in only one of the two.
 
 Wrong example
 -------------

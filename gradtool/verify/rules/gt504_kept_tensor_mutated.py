@@ -6,8 +6,9 @@ What it does
 Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after backward.
 It is an error if backward or ``jvp`` changes a tensor of the caller, or if the same backward gives
 a different gradient after the change. Buffers outside the call (attributes of the class, tensors of
-the module or of an enclosing function) are compared around two equal calls: one that the second
-call changes too accumulates, which is a warning. The second call leaves a scratch buffer as it was.
+the module or of an enclosing function) are compared around two equal calls: a buffer that the
+second call changes as well accumulates, which is a warning. A scratch buffer is the same after
+both.
 
 Why it matters
 --------------
