@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtool.engine._lazy import hold, memory
+from gradtool.engine import _pytree
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import C_NAMES, TYPE_NAMES
 from gradtool.engine._ops.core.inplace import check_cast, check_in_place, replace, write
@@ -16,7 +16,7 @@ from gradtool.engine._ops.core.overlap import (
     check_overlap,
 )
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
-from gradtool.engine._ops.shape.memory import resized
+from gradtool.engine._ops.shape.memory import resize
 from gradtool.engine._tensor import Tensor
 
 IN_DTYPE_OF_OUT = frozenset((
@@ -73,7 +73,9 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
     """
     read = list(_tensors((args, tuple(params.values()))))
     given = [*read, *_tensors((out,))]
-    if any(getattr(each, "_tangent", None) is not None for each in given):
+    if any(_is_dual(each) for each in given):
+        # As in torch, after the values were written.
+        written(name, *[_primals(each) for each in (out, result, args, params)])
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an "
             "out= function"
@@ -100,6 +102,15 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
             _refuse_to_grow(out, result, read)
         return _fill(name, out, result, of_complex=any(each.is_complex() for each in read))
     return type(result)(*[_fill(name, *pair) for pair in zip(out, result, strict=True)])
+
+
+def _is_dual(value: Any) -> bool:
+    return getattr(value, "_tangent", None) is not None
+
+
+def _primals(values: Any) -> Any:
+    """The same values, of tensors with a tangent the primal alone."""
+    return _pytree.tree_map(lambda each: each._value if _is_dual(each) else each, values)
 
 
 def _refuse_to_grow(out: Tensor, result: Tensor, read: Sequence[Tensor]) -> None:
@@ -129,7 +140,7 @@ def _fill(name: str, out: Tensor, result: Tensor, *, of_complex: bool = False) -
         check_in_place(out)
     _check_dtype(name, out, result, of_complex)
     if out.shape != result.shape:
-        hold(out, resized(memory(out), tuple(result.shape)))
+        resize(out, tuple(result.shape))
     if not differentiable:
         write(out, result, name in _FILLS)
         out._bump()

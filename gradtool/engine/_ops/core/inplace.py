@@ -139,11 +139,19 @@ def replace(x: Tensor, result: Tensor, repeating: bool = False) -> Tensor:
     if result._requires_grad and modes.grad:
         if result._array.dtype != x._array.dtype:
             # Recorded as a cast, so that the gradient comes back in the dtype of the result.
-            result = result.to(x.dtype)
+            result = _cast_as_one(result, x)
         _rewrite_history(x, result)
     elif modes.grad and x._requires_grad:
         _rewrite_history(x, None)
     return x
+
+
+def _cast_as_one(result: Tensor, x: Tensor) -> Tensor:
+    """Return the result in the dtype of `x`, by a node that is shown as that of the result."""
+    cast = result.to(x.dtype)
+    if isinstance(cast._node, PrimitiveNode) and result._node is not None:
+        cast._node.title = result._node.shown()._name()
+    return cast
 
 
 def write(x: Tensor, result: Tensor, repeating: bool = False) -> None:

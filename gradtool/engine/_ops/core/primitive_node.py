@@ -27,6 +27,7 @@ from gradtool.engine.autograd._node import (
     AccumulateGrad,
     Gradients,
     Node,
+    Nowhere,
     OutputEdge,
     OutputInfo,
     class_named,
@@ -127,7 +128,11 @@ class PrimitiveNode(Node):
         for position, slot in enumerate(plan.tensor_slots):
             value = saved[slot]
             storage = value._storage if isinstance(value, Tensor) else None
-            if storage is not None and storage.version != (versions[position] if versions else 0):
+            if (
+                storage is not None
+                and storage.version != (versions[position] if versions else 0)
+                and not self._serves_nobody(plan.names[slot])
+            ):
                 raise modified_in_place(value, versions[position] if versions else 0, value)
             if value.__class__ is Packed:
                 saved = [*saved[:slot], value.restore(), *saved[slot + 1 :]]
@@ -136,6 +141,18 @@ class PrimitiveNode(Node):
         if plan.out_slot is not None:
             saved = self._unpack_output(saved, plan.out_slot)
         return saved
+
+    def _serves_nobody(self, name: str) -> bool:
+        """Return True for what only the gradient of a view made outside of the graph needs.
+
+        torch does not save it, unless the operation has a gradient of one argument only.
+        """
+        plan = self.plan
+        vjps = plan.primitive.vjps
+        users = [position for position, vjp in enumerate(vjps) if name in vjp.needs]
+        if len(vjps) < 2 or len(users) != 1 or users[0] not in plan.needed:
+            return False
+        return isinstance(self._edges[plan.needed.index(users[0])], Nowhere)
 
     def _check_attached(self, edge: int) -> None:
         """Refuse a saved tensor that required a gradient once, unless it is a leaf."""
@@ -258,7 +275,15 @@ class PrimitiveNode(Node):
         if self.plan.primitive.name == "clone" and self._name() == "CopyBackwards":
             # A leaf's first gradient: torch has an edge for the memory that it is copied into.
             return (None, *self._edges)
-        return [None if place is None else self._edges[place] for place in self.plan.places()]
+        if self.plan.primitive.name == "to_copy" and self._name() != "ToCopyBackward0":
+            return _node_of(
+                self._edges[0]
+            )._shown_edges()  # a cast that torch has within the one before
+        shown = [None if place is None else self._edges[place] for place in self.plan.places()]
+        if self._name() == "ClampBackward0" and len(shown) == 2:
+            # torch has an edge for the bound that was not given.
+            shown.insert(1 if self.plan.primitive.name == "clamp_max" else 2, None)
+        return shown
 
     def name(self) -> str:
         """The name that ``repr(tensor)`` shows as ``grad_fn``, or that of torch's class in C++."""

@@ -30,7 +30,8 @@ def number_for(dtype: _dtypes.dtype, value: Any) -> Any:
     if isinstance(value, complex):
         value = _refuse(dtype) if value.imag else value.real
     if dtype.category == _dtypes.INTEGER and isinstance(value, float):
-        value = int(value) if math.isfinite(value) else _refuse(dtype)
+        below = value < 0 and not dtype.is_signed  # where only integers wrap around
+        value = int(value) if math.isfinite(value) and not below else _refuse(dtype)
     return value if _fits(dtype, value) else _refuse(dtype)
 
 

@@ -19,6 +19,7 @@ from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._tensor import Tensor, alias
 from gradtool.engine._views import Steps, View, replay
 from gradtool.engine.autograd._node import (
+    FREED_MESSAGE,
     Gradients,
     Node,
     Nowhere,
@@ -131,6 +132,9 @@ class CopySlices(Node):
 
     __slots__ = ("info", "steps")
 
+    steps: Steps | None
+    """The steps from the base to the view; None once the graph was freed."""
+
     def __init__(self, before: Node, overwriting: Node | None, view: View) -> None:
         # Not the view, whose base refers to this node.
         self.steps = view.steps
@@ -143,7 +147,13 @@ class CopySlices(Node):
         """The gradient around the view, and that within it."""
         if grad is None:
             return [None] * len(self._edges)
+        if self.steps is None:
+            raise RuntimeError(FREED_MESSAGE)
         return (_around(grad, steps=self.steps), replay(self.steps, grad))
+
+    def _release(self) -> None:
+        """Drop the steps: as in torch it is not walked again, whatever the overwriting saved."""
+        self.steps = None
 
     def name(self) -> str:
         """The name of torch's class in C++."""

@@ -131,7 +131,7 @@ def view_as_complex(x: Tensor) -> Tensor:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if x.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if x._array.size and x._array.strides[-1] != x._array.itemsize:
+    if x.numel() and x.stride(-1) != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     return _view_as_complex(x)
 

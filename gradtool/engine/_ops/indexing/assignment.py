@@ -18,11 +18,13 @@ from gradtool.engine._ops.core.overlap import (
     check_overlap,
     repeats,
 )
+from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.indexing.indexing import fitted, place_of, put, put_key
 from gradtool.engine._ops.indexing.keys import Key, parsed
 from gradtool.engine._ops.indexing.views import take_slice
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Gradients, Node, class_named
 
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
@@ -78,7 +80,7 @@ def _assign(x: Tensor, key: Key, value: Any) -> None:
     if is_followed(x, value):
         values = value if isinstance(value, Tensor) else x.new_tensor(value)
         replace(x, put(before_change(x), key, values), bool(key.indices))
-        give_name(x, _node_of(key, x, given))
+        _show_as(x, _node_of(key, x, given))
         return
     place = place_of(x, key)
     if not key.indices:
@@ -88,6 +90,38 @@ def _assign(x: Tensor, key: Key, value: Any) -> None:
     if place is not None:
         x._put(place, value._array if isinstance(value, Tensor) else value)
     x._bump()
+
+
+class PartCopied(PrimitiveNode):
+    """A change of a part, which torch walks once only, whatever it saved."""
+
+    __slots__ = ()
+
+    def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
+        """The gradients of what there was before and of the value.
+
+        Raises:
+            RuntimeError: the graph was freed.
+        """
+        if self.saved is FREED:
+            raise RuntimeError(FREED_MESSAGE)
+        return super()._vjp(grad, wanted)
+
+    def _release(self) -> None:
+        """Drop what it holds."""
+        self.saved = FREED
+
+    def shown(self, output: Tensor | None = None) -> Node:
+        """The node as users get it."""
+        if self.__class__ is PartCopied:
+            self.__class__ = class_named(PartCopied, self._name())
+        return super().shown(output)
+
+
+def _show_as(x: Tensor, name: str) -> None:
+    give_name(x, name)
+    if name == "CopySlices" and x._node.__class__ is PrimitiveNode:
+        x._node.__class__ = PartCopied
 
 
 def _check_memory(x: Tensor, key: Key, value: Tensor) -> None:

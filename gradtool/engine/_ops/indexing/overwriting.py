@@ -17,7 +17,7 @@ from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.elementwise.selection import masked_fill, where
 from gradtool.engine._ops.indexing.copying import check_filling
 from gradtool.engine._ops.indexing.indexing import check_bounds, index_put
-from gradtool.engine._ops.indexing.slicing import takes_no_slice
+from gradtool.engine._ops.indexing.slicing import takes_no_slice, untouched
 from gradtool.engine._ops.indexing.views import narrow
 from gradtool.engine._ops.shape.diagonals import _embed, diagonal
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
@@ -146,7 +146,7 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         )
     dim = wrap_dim(dim, x.ndim)
     if takes_no_slice(x, dim, index):
-        return x.clone()
+        return untouched(x, value)
     extent = x.shape[dim] if x.ndim else 1
     if not isinstance(index._array, Outline):
         check_bounds(index._array, extent, dim)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtool.device import add_at
 from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
     check_positions,
@@ -161,7 +162,7 @@ def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any 
     return _slices_written(x, dim, index, scaled, _index_add)
 
 
-@op(in_place=True)
+@op(in_place=True, node="IndexCopyBackward0")
 def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with slices of `source` written at positions along a dimension.
 
@@ -198,7 +199,16 @@ def _slices_written(
         nothing = x.ndim > 1 and x.numel() == 0
     else:
         nothing = takes_no_slice(x, dim, positions)
-    return x.clone() if nothing else primitive(x, source, positions, dim=dim)
+    return untouched(x, source) if nothing else primitive(x, source, positions, dim=dim)
+
+
+def untouched(x: Tensor, source: Any) -> Tensor:
+    """A copy of a tensor without elements; in the graph what was written nowhere belongs to it."""
+    copied: Tensor = x.clone()
+    if not (isinstance(source, Tensor) and source._requires_grad and modes.grad):
+        return copied
+    joined: Tensor = copied + (source.sum() * 0).to(x.dtype)
+    return joined
 
 
 def takes_no_slice(x: Tensor, dim: int, index: Tensor) -> bool:

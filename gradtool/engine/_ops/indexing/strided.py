@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 # ---- memory ----------------------------------------------------------------------------------
 
 
-def _shown(memory: Any, size: Ints, stride: Ints) -> Any:
-    """The elements of a vector at these steps."""
+def _shown(memory: Any, size: Ints, stride: Ints, first: int = 0) -> Any:
+    """The elements of a vector at these steps, from its element `first` on."""
     steps = tuple([step * memory.itemsize for step in stride])
     if isinstance(memory, np.ndarray):  # NumPy's `as_strided` hides whose memory it is
-        return np.ndarray(size, memory.dtype, memory, 0, steps)
-    return module_of(memory).lib.stride_tricks.as_strided(memory, size, steps)
+        start = min(first, memory.size) * memory.itemsize  # there may be no element at all
+        return np.ndarray(size, memory.dtype, memory, start, steps)
+    return module_of(memory).lib.stride_tricks.as_strided(memory[first:], size, steps)
 
 
 def _steps(x: Any) -> Ints:
@@ -84,7 +85,7 @@ def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int, layout: Ints) 
     before, after = max(-first, 0), max(first + _reach(size, stride) - memory.size, 0)
     if before or after:  # a tangent or an example, whose memory is no larger than itself
         memory = np.pad(memory, (before, after))
-    return _shown(memory[first + before :], size, stride)
+    return _shown(memory, size, stride, first + before)
 
 
 def _at_strides_vjp(
@@ -178,7 +179,7 @@ def _view_of_base(out: Tensor, size: Ints, stride: Ints, offset: int) -> None:
 
 def _written(x: Any, src: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
     out = x.copy(order="C")
-    _shown(out.reshape(-1)[offset:], size, stride)[...] = src
+    _shown(out.reshape(-1), size, stride, offset)[...] = src
     return out
 
 

@@ -12,6 +12,7 @@ from gradtool.engine._ops.core.dtype_support import BOOL, SMOOTH
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.shape.memory import without_elements
 from gradtool.engine._tensor import Tensor
 
 # ---- slices and pieces -----------------------------------------------------------------------
@@ -21,7 +22,20 @@ from gradtool.engine._tensor import Tensor
 
 
 def _view_at(x: Any, *, key: tuple[Any, ...]) -> Any:
-    return x[(*key, Ellipsis)]  # without the ellipsis an element would be a copy
+    out = x[(*key, Ellipsis)]  # without the ellipsis an element would be a copy
+    if out.size or not isinstance(x, np.ndarray):
+        return out
+    return without_elements(x, out.shape, _bytes_before(x, key))
+
+
+def _bytes_before(x: Any, key: tuple[Any, ...]) -> int:
+    """Bytes from the first element of `x` to the first that a key picks, were there any."""
+    parts = [part for part in key if part is not None]
+    firsts = [
+        part.indices(extent)[0] if isinstance(part, slice) else part + extent * (part < 0)
+        for part, extent in zip(parts, x.shape)
+    ]
+    return sum(first * step for first, step in zip(firsts, x.strides))
 
 
 def _zeros_with(x: Any, *, shape: Ints, key: tuple[Any, ...]) -> Any:

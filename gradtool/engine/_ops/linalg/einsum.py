@@ -15,6 +15,7 @@ from string import ascii_letters
 from typing import Any, NamedTuple
 
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.elementwise.arithmetic import mul
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.shape.axes import permute
 from gradtool.engine._tensor import Tensor
@@ -218,8 +219,10 @@ def _contracted(x: _Labelled, y: _Labelled, needed: set[Label]) -> _Labelled:
     inner = [label for label in shared if label not in needed]
     rows = [label for label in x.labels if label not in shared]
     columns = [label for label in y.labels if label not in shared]
-    product = matmul(_grouped(x, batch, rows, inner), _grouped(y, batch, inner, columns))
     extents = dict(zip((*x.labels, *y.labels), (*x.tensor.shape, *y.tensor.shape)))
+    # As in torch a product without a sum is that of the elements, whatever their dtypes.
+    multiplied = matmul if any(extents[label] != 1 for label in inner) else mul
+    product = multiplied(_grouped(x, batch, rows, inner), _grouped(y, batch, inner, columns))
     labels = (*batch, *rows, *columns)
     return _Labelled(product.reshape([extents[label] for label in labels]), labels)
 

@@ -159,8 +159,11 @@ def mv(x: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector.
 
     Raises:
+        IndexError: the matrix has no dimensions.
         RuntimeError: they are none, or their extents or dtypes do not fit.
     """
+    if x.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if x.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {x.ndim}, {vec.ndim}")
     return _applied(x, vec)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import along_dim, over_dims
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, not_implemented
@@ -130,4 +131,8 @@ def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:
         x = x.to(dtype)
     if not x.is_floating_point() and (x.numel() or not x.is_complex()):
         raise not_implemented(name, x._array.dtype)
+    if x.is_complex() and x._requires_grad and modes.grad:
+        raise RuntimeError(
+            f"_{name} does not support automatic differentiation for outputs with complex dtype."
+        )
     return x

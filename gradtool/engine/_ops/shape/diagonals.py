@@ -13,11 +13,14 @@ from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.shape.expansion import clone
+from gradtool.engine._ops.shape.memory import without_elements
 from gradtool.engine._tensor import Tensor
 
 
 def _diagonal_of(x: Any, *, offset: int, dim1: int, dim2: int) -> Any:
     view = np.diagonal(x, offset, dim1, dim2)
+    if not view.shape[-1] and isinstance(x, np.ndarray):
+        return without_elements(x, view.shape, 0)
     if isinstance(view, np.ndarray) and x.flags.writeable:
         view.flags.writeable = True  # NumPy's diagonal is read-only by default, torch's is not
     return view

@@ -47,6 +47,18 @@ def offset_of(array: Any) -> int:
     return (data_pointer(array) - data_pointer(memory_of(array))) // int(array.itemsize)
 
 
+def without_elements(array: Any, shape: Ints, start: int) -> Any:
+    """A view of no element, so many bytes behind the first of an array.
+
+    NumPy has the slices that are empty begin where what they are of begins, unlike torch.
+    """
+    held = memory_of(array)
+    first = data_pointer(array) - data_pointer(held) + start
+    if not isinstance(held, np.ndarray) or not 0 <= first <= held.nbytes:
+        return array.reshape(-1)[:0].reshape(shape)
+    return np.ndarray(shape, held.dtype, held, first)
+
+
 @method("storage_offset")
 def _storage_offset(x: Tensor) -> int:
     """Count the elements before it in the memory that it is part of."""
@@ -197,10 +209,27 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     wanted = as_ints(size[0]) if len(size) == 1 and not isinstance(size[0], int) else as_ints(size)
     if wanted != tuple(x.shape):
-        hold(x, resized(memory(x), wanted))
+        resize(x, wanted)
         x._bump()
         x._leaf_node = None
     return x
+
+
+def resize(x: Tensor, shape: Ints) -> None:
+    """Give a tensor another shape in its memory, which grows for all that share it if need be."""
+    before, storage = memory_of(memory(x)), x._storage
+    hold(x, resized(memory(x), shape))
+    after = memory_of(memory(x))
+    if storage is None or data_pointer(after) == data_pointer(before):
+        return
+    views = storage.living_views()
+    bases = {id(each._view.base): each._view.base for each in views if each._view is not None}
+    for other in (*views, *bases.values()):
+        held = memory(other)
+        if other is not x and data_pointer(memory_of(held)) == data_pointer(before):
+            start = offset_of(held) * held.itemsize
+            flat = after if held.dtype == after.dtype else after.view(held.dtype)
+            hold(other, np.ndarray(held.shape, held.dtype, flat, start, held.strides))
 
 
 def resized(array: Any, shape: Ints) -> Any:

@@ -180,7 +180,10 @@ def unsafe_split_with_sizes(
 @op(method=True)
 def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` whose pieces may each be changed in place."""
-    return _uncounted(x, chunk(x, chunks, dim), dim, "UnsafeSplitBackward0")
+    parts = chunk(x, chunks, dim)
+    of_sizes = x.shape[dim] == 0
+    title = "UnsafeSplitWithSizesBackward0" if of_sizes else "UnsafeSplitBackward0"
+    return _uncounted(x, parts, dim, title)
 
 
 def _uncounted(x: Tensor, parts: Sequence[Tensor], dim: int, title: str) -> tuple[Tensor, ...]:

@@ -115,7 +115,10 @@ def layer_norm(
     return _affine(_standardize(input, dims, eps), weight, bias)
 
 
-@takes(SMOOTH, "rms_norm", fused=True)
+_SHORT = (_dtypes.float16, _dtypes.bfloat16)
+
+
+@takes(SMOOTH, "rms_norm")
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -127,11 +130,12 @@ def rms_norm(
     Raises:
         RuntimeError: the input's last dimensions are not `normalized_shape`.
     """
-    slack = _dtypes.finfo(input.dtype).eps if eps is None else eps
     dims = _last(input, normalized_shape, "*")
     _check_elementwise(normalized_shape, weight=weight)
-    square = (input * input).mean(dims, keepdim=True)
-    return _affine(input * rsqrt(square + slack), weight, None)
+    wide = input.to(_dtypes.float32) if input.dtype in _SHORT else input
+    slack = _dtypes.finfo(wide.dtype).eps if eps is None else eps
+    square = (wide * wide).mean(dims, keepdim=True)
+    return _affine(wide * rsqrt(square + slack), weight, None).to(input.dtype)
 
 
 def _last(input: Tensor, normalized_shape: Sequence[int], any: str = "*, ") -> tuple[int, ...]:

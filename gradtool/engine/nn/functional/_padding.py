@@ -14,6 +14,7 @@ from gradtool.engine._ops.core.dtype_support import NUMBERS, SMOOTH, check_taken
 from gradtool.engine._ops.core.kinds import general, linear
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._tensor import Tensor
 
 Pairs = tuple[tuple[int, int], ...]
@@ -63,7 +64,7 @@ def pad(
     """
     pairs = _pairs(as_ints(tuple(pad)), input.ndim)
     if mode == "constant":
-        return _constant(input, pairs, 0 if value is None else value)
+        return _constant(input, pairs, 0 if value is None else _padding_of(input, value))
     if mode not in _POSITIONS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value not in (None, 0):
@@ -105,6 +106,13 @@ def _constant(input: Tensor, pairs: Pairs, value: float) -> Tensor:
     if value == 0:
         return _with_zeros(inner, pairs=grown)
     return _with_value(inner, pairs=grown, value=value)
+
+
+def _padding_of(input: Tensor, value: Any) -> Any:
+    """The number that the input is padded with, as its dtype has it."""
+    if isinstance(value, complex):
+        raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
+    return scalar_for(input, float(value) if isinstance(value, int) else value)
 
 
 def _check_rank(input: Tensor, padded: int) -> None:
