@@ -221,7 +221,7 @@ class Tensor(TensorMethods):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
-        if self._current_node() is not None:
+        if self._had_node():
             hint = "" if value else _HOW_NOT_TO_REQUIRE
             raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{hint}")
         if value and isinstance(self._storage, InferenceStorage) and not modes.inference:
@@ -256,7 +256,7 @@ class Tensor(TensorMethods):
             _refuse_in_transforms("requires_grad_", hint)
         if requires_grad and self._array.dtype.kind not in "fcV":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if not (requires_grad and self._current_node() is not None):
+        if not (requires_grad and self._had_node()):
             self.requires_grad = requires_grad
         return self
 
@@ -437,7 +437,12 @@ class Tensor(TensorMethods):
     @property
     def _base(self) -> Tensor | None:
         """The tensor that this one is a view of."""
-        return None if self._view is None else self._view.base
+        if self._view is None:
+            return None
+        base = self._view.base
+        reference = base.__dict__.get("_holder")  # of a dual tensor's primal: the dual tensor
+        holder = None if reference is None else reference()
+        return base if holder is None else holder
 
     def _is_view(self) -> bool:
         return self._view is not None

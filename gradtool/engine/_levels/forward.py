@@ -7,6 +7,7 @@ the level is entered gives gradients with tangents, and tangents can be walked b
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -109,7 +110,7 @@ class ForwardLevel(DualLevel):
         """Apply the primitive and its jvp, and record it over the dual tensors."""
         needed = self._recorded(primitive, args)
         if not needed:
-            return super().apply(primitive, args, params)
+            return _holding(self._apart(primitive, super().apply(primitive, args, params), args))
         primals = [self.below(arg) for arg in args]
         modes.grad = False
         try:
@@ -119,7 +120,7 @@ class ForwardLevel(DualLevel):
         if out._view is not None:
             held = primals[0]._view
             out._view.made = None if held is None else held.made  # as one that is recorded
-        dual = self.wrap(out)
+        dual = _holding(self.wrap(out))
         primitive.record_over(needed, args, params, dual)
         if not modes.forward:
             return out
@@ -127,8 +128,23 @@ class ForwardLevel(DualLevel):
         if tangent is None:
             return out
         dual.__dict__["_tangent"] = tangent
+        self._apart(primitive, dual, args)
         # The node may have saved its output, which has a tangent only now.
         out._node.keep_output(dual)  # type: ignore[union-attr]  # it was recorded
+        return dual
+
+    def _apart(self, primitive: Any, dual: Tensor, args: Sequence[Any]) -> Tensor:
+        """Give a result that is no view a tangent that shares no memory with that of an argument.
+
+        Changes in place of either are to leave the other alone.
+        """
+        tangent = self.tangent_of(dual)
+        if tangent is not None and not primitive.is_view:
+            for each in self._tangents(args):
+                shared = each is not None and each._storage is tangent._storage is not None
+                if each is tangent or shared:
+                    dual.__dict__["_tangent"] = tangent.clone()
+                    break
         return dual
 
     def _recorded(self, primitive: Any, args: Sequence[Any]) -> tuple[int, ...]:
@@ -175,7 +191,7 @@ class ForwardLevel(DualLevel):
         if _is_among(output, dirty):
             self.lift(output)
             return output
-        return self.wrap(output)
+        return _holding(self.wrap(output))
 
     def _carry(
         self,
@@ -221,7 +237,11 @@ class ForwardLevel(DualLevel):
         from gradtool.engine._ops.core.inplace import write
 
         write(x._value, self.below(result))
-        self._write_tangent(x, result)
+        try:
+            self._write_tangent(x, result)
+        except RuntimeError:
+            x._bump()  # as in torch, the values have changed
+            raise
 
     def lift(self, x: Tensor) -> None:
         """Turn `x` into a tensor of this level, its place in the graph into its primal's."""
@@ -232,6 +252,7 @@ class ForwardLevel(DualLevel):
         mark(x, *bits(primal))
         fields = x.__dict__
         fields["_level"], fields["_value"], fields["_tangent"] = self, primal, None
+        _holding(x)
 
     def lower(self, x: Any) -> None:
         """Turn a tensor of this level back into a plain one, without its tangent."""
@@ -264,6 +285,13 @@ class ForwardLevel(DualLevel):
             if base_of(other) is base and other is not x and not self.owns(other):
                 self.lift(other)
                 other.__dict__["_tangent"] = other._view.replay(base._tangent)  # type: ignore[union-attr]  # it has one
+
+
+def _holding(x: Tensor) -> Tensor:
+    """Let views of what a dual tensor holds be shown as views of that."""
+    if isinstance(x, ForwardTensor) and x._view is None:
+        x._value.__dict__["_holder"] = weakref.ref(x)
+    return x
 
 
 _SHARED = ("_node", "_requires_grad", "_grad", "_leaf_node", "_view")

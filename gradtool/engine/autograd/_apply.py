@@ -32,6 +32,8 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
     raw = (output,) if single else output
     if record and ctx.to_save:
         _check_are_tensors(ctx.to_save)
+    if not all(isinstance(tensor, Tensor) for tensor in ctx.non_differentiable):
+        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
     dirty = {id(tensor) for tensor in ctx.dirty_tensors}
     if dirty:
         _check_dirty(ctx, args, raw)
@@ -41,8 +43,6 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
     if ctx.to_save or ctx.saved_for_forward:
         _check_saved(ctx, {id(each) for each in raw} & inputs - dirty)
     fixed = {id(tensor) for tensor in ctx.non_differentiable}
-    if not all(isinstance(tensor, Tensor) for tensor in ctx.non_differentiable):
-        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
     outputs = [
         _place(ctx, tensor, number, inputs, dirty, record and id(tensor) not in fixed)
         if isinstance(tensor, Tensor)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtool.engine._errors import ContractError
 from gradtool.engine._tensor import Tensor, wrap
-from gradtool.engine.autograd._node import GradientEdge
+from gradtool.engine.autograd._node import GradientEdge, Nowhere
 
 Root = Tensor | GradientEdge
 
@@ -100,11 +100,16 @@ def cotangent_of(root: Root, given: Tensor | None, position: int) -> Tensor:
 
 
 def _require_gradient(root: Root, position: int) -> None:
-    if isinstance(root, Tensor) and not root._requires_grad:
+    if isinstance(root, Tensor) and (not root._requires_grad or _leads_nowhere(root)):
         raise ContractError(
             "no-graph",
             f"element {position} of tensors does not require grad and does not have a grad_fn",
         )
+
+
+def _leads_nowhere(root: Tensor) -> bool:
+    """Return True for a view of a leaf that was made outside of the graph."""
+    return root._view is not None and isinstance(root._node or root._accumulator(), Nowhere)
 
 
 def _cotangent(root: Root, given: Any, position: int, batched: bool) -> Any:

@@ -46,6 +46,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "gradients"
         )
     node, number = node_and_number(tensor)
+    if modes.inference and not tensor._had_node():
+        # torch looks for the leaf behind a view, which has no node there.
+        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
     if isinstance(node, Nowhere):
         raise AssertionError("Expected gradient function to be set")
     return GradientEdge(node.shown(tensor), number)

@@ -50,6 +50,8 @@ def jvp(
             an output does not depend on the primals.
     """
     pushed = _jvp(func, primals, tangents, None, strict=strict, has_aux=has_aux)
+    # As in torch, which unpacks dual tensors, the outputs are views.
+    pushed = pushed._replace(output=_pytree.tree_map(lambda each: each[...], pushed.output))
     return tuple(pushed) if has_aux else pushed[:2]
 
 

@@ -112,14 +112,14 @@ def _pulled(
     record: bool,
 ) -> list[Tensor]:
     """Gradients of `inputs`, one level below; zeros where an output does not depend on them."""
-    roots = [
-        (output, cotangent_of(output, cotangent, at))
-        for at, (output, cotangent) in enumerate(zip(outputs, cotangents))
-        if level.owns(output) and output._requires_grad
-    ]
     found: Sequence[Any] = [None] * len(inputs)
     inference, modes.inference = modes.inference, False  # As in torch, at every level.
     try:
+        roots = [
+            (output, cotangent_of(output, cotangent, at))
+            for at, (output, cotangent) in enumerate(zip(outputs, cotangents))
+            if level.owns(output) and output._requires_grad
+        ]
         if roots:
             found = walk(
                 roots, keep_graph=keep_graph, create_graph=record, targets=inputs, accumulate=False

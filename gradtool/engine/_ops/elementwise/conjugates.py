@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.engine._lazy import bits, mark
 from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.dtype_support import COMPLEX, FLOATS, Dtypes
-from gradtool.engine._ops.core.inplace import in_place
+from gradtool.engine._ops.core.inplace import before_change, check_in_place, in_place, replace
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
@@ -69,9 +69,16 @@ def conj_physical(x: Tensor) -> Tensor:
     return _conj_physical(x) if x.is_complex() else x
 
 
-method("conj_physical_", node="ConjPhysicalBackward1")(
-    in_place(lambda x: conj_physical(x) if x.is_complex() else x.clone(), "conj_physical_")
-)
+_conjugated = in_place(conj_physical, "conj_physical_")
+
+
+@method(node="ConjPhysicalBackward1")
+def conj_physical_(x: Tensor) -> Tensor:
+    """`conj_physical`, written over the tensor itself; nothing is written over a real one."""
+    if x.is_complex():
+        return _conjugated(x)
+    check_in_place(x)
+    return replace(x, before_change(x).clone(), repeating=True)
 
 
 @op(method=True)

@@ -65,9 +65,13 @@ def picking(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
     """A primitive that gathers one element along a dimension, which it drops."""
     return linear(
         name,
-        lambda x, index, *, dim: _gathered(x, np.expand_dims(index, dim), dim=dim).squeeze(dim),
-        lambda g, x_shape, index, dim: _gather_backward(
-            g.unsqueeze(dim), index.unsqueeze(dim), shape=x_shape, dim=dim
+        lambda x, index, *, dim: (
+            _gathered(x, np.expand_dims(index, dim), dim=dim).squeeze(dim) if x.ndim else x.copy()
+        ),
+        lambda g, x_shape, index, dim: (
+            _gather_backward(g.unsqueeze(dim), index.unsqueeze(dim), shape=x_shape, dim=dim)
+            if x_shape
+            else g
         ),
         dtypes=dtypes,
         batch=together_along_dim,

@@ -58,6 +58,13 @@ def _shared(g: Tensor, chosen: Tensor, dims: Ints) -> Tensor:
     return part
 
 
+def _mean_of_equals(tangents: Any, x: Tensor, out: Tensor, dims: Ints, keepdim: bool) -> Tensor:
+    """The mean of the tangents of equal extremes, of which a NaN has none."""
+    chosen = x == spread(out, x.shape, dims)
+    found: Tensor = (tangents[0] * chosen).sum(dims, keepdim) / chosen.sum(dims, keepdim)
+    return found
+
+
 _amax = general(
     "amax", _extremes("amax", np.max), _shared_among_equals, dtypes=ORDERED, batch=over_dims
 )
@@ -68,6 +75,7 @@ _max = general(
     "max",
     _extremes("max_all", np.max),
     _shared_among_equals_or_nan,
+    jvp=_mean_of_equals,
     dtypes=ORDERED,
     batch=over_dims,
 )
@@ -75,6 +83,7 @@ _min = general(
     "min",
     _extremes("min_all", np.min),
     _shared_among_equals_or_nan,
+    jvp=_mean_of_equals,
     dtypes=ORDERED,
     batch=over_dims,
 )

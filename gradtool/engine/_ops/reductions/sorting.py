@@ -88,6 +88,13 @@ def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
     return divided
 
 
+def _mean_of_equals(tangents: Any, x: Tensor, out: Tensor, dim: int) -> Tensor:
+    """The mean of the tangents of elements that equal the result, of which a NaN has none."""
+    share = (x == out.unsqueeze(dim)).to(tangents[0].dtype)
+    found: Tensor = (tangents[0] * share).sum(dim) / share.sum(dim)
+    return found
+
+
 _argsort = constant("argsort", order_of, dtypes=ORDERED, batch=along_dim)
 _median_index_of = constant(
     "median_index",
@@ -102,6 +109,7 @@ _median = general(
     "median",
     refusing_bool_and_complex("median_cpu", _lower_median),
     _shared_among_equals,
+    jvp=_mean_of_equals,
     dtypes=MEASURED,
     batch=along_dim,
 )
@@ -182,7 +190,7 @@ def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kthvalu
     if not 1 <= k <= (x.shape[dim] if x.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     if x.ndim == 0:
-        return Kthvalue(x.clone(), argsort(x))
+        return Kthvalue(*_only(_kthvalue, x))
     index = argsort(x, dim).select(dim, k - 1).clone()
     return Kthvalue(*picked(_kthvalue, x, index, dim, keepdim))
 
@@ -206,11 +214,17 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     refuse("b", "median_out", x._array)
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
-        return Median(x.clone(), argsort(x))
+        return Median(*_only(_median_along, x))
     if x.shape[dim] == 0:
         raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     index = _median_index_of(x, dim=dim)
     return Median(*picked(_median_along, x, index, dim, keepdim))
+
+
+def _only(primitive: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the only element, and its place."""
+    index = argsort(x)
+    return (x.clone() if x._level is not None else primitive(x, index, dim=0)), index
 
 
 def picked(

@@ -24,6 +24,7 @@ from gradtool.engine._ops.reductions.reduction import (
     mean,
     numpy_names,
     spread,
+    sum,
 )
 from gradtool.engine._tensor import Tensor
 
@@ -49,12 +50,26 @@ def _var_vjp(g: Tensor, x: Tensor, dims: Ints, correction: float, whole: bool) -
 
     Too few elements have no variance; torch then takes a constant for its derivative.
     """
+    return _times_deviation(spread(g, x.shape, dims), x, dims, correction, whole)
+
+
+def _times_deviation(g: Tensor, x: Tensor, dims: Ints, correction: float, whole: bool) -> Tensor:
     freedom = count_over(x.shape, dims) - correction
     if whole and freedom <= 0:
         slope = where(x == mean(x, dims), math.nan, math.inf)
-        return (spread(g, x.shape, dims) * slope).to(x.dtype)
+        return (g * slope).to(x.dtype)
     scaled = g * (2 / freedom if freedom > 0 else math.inf)
-    return spread(scaled, x.shape, dims) * (x - mean(x, dims, keepdim=True))
+    return scaled * (x - mean(x, dims, keepdim=True))
+
+
+def _std_jvp(
+    tangents: Any, x: Tensor, out: Tensor, dims: Ints, correction: float, whole: bool, keepdim: bool
+) -> Tensor:
+    """Zero where nothing deviates."""
+    products = _times_deviation(conjugate(tangents[0]), x, dims, correction, whole)
+    of_var = sum(real(products), dims, keepdim=keepdim)
+    found: Tensor = (of_var / (out * 2)).masked_fill(out == 0, 0)
+    return found
 
 
 def _std_vjp(
@@ -67,7 +82,7 @@ def _std_vjp(
 
 _over_dims = changing(dims=all_later, whole=lambda _whole, _size: False)
 _var = general("var", _variance, _var_vjp, dtypes=SMOOTH, batch=_over_dims)
-_std = general("std", _deviation, _std_vjp, dtypes=SMOOTH, batch=_over_dims)
+_std = general("std", _deviation, _std_vjp, jvp=_std_jvp, dtypes=SMOOTH, batch=_over_dims)
 
 
 def _arguments(

@@ -194,7 +194,7 @@ def _uncounted(x: Tensor, parts: Sequence[Tensor], dim: int, title: str) -> tupl
 
 
 def _alone(part: Tensor) -> Tensor:
-    if part._level is not None or part._lazy is not None:
+    if part._level is not None:
         copied: Tensor = part.clone()
         return copied
     held = part._storage
