@@ -519,6 +519,10 @@ class Tensor(TensorMethods):
         from gradtool.engine._lazy import share
 
         share(self, value)
+        if isinstance(value._storage, InferenceStorage):
+            self._storage = value._storage
+        elif isinstance(self._storage, InferenceStorage):
+            self._storage = Storage()
 
     @data.deleter
     def data(self) -> None:

@@ -156,7 +156,12 @@ class VmapLevel(BatchLevel):
                 "vmap: an in-place change of this view would not reach the tensor it is a view of"
             )
         value = self.below(result)
-        replace(x._value, value if self.owns(result) else value.expand(x._value.shape))
+        if not self.owns(result):
+            value = value.expand(x._value.shape)
+        elif value.ndim > x._value.ndim and value.numel() == x._value.numel():
+            # As in torch: examples without dimensions take results with one place.
+            value = value.reshape(x._value.shape)
+        replace(x._value, value)
 
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
         """Refuse to change what all examples share by what they do not."""

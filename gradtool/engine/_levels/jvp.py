@@ -98,6 +98,7 @@ def _transposed(
 ) -> Tensor | None:
     from gradtool.engine._levels.grad import GradLevel
     from gradtool.engine._ops.core.kinds import zeros_like
+    from gradtool.engine.autograd._new_nodes import unwatched
     from gradtool.engine.autograd._walk import walk
 
     values = {**dict(zip(primitive.arguments, primals)), **params, "out": out}
@@ -105,7 +106,7 @@ def _transposed(
         stated = [primitive.value_of(name, values) for name in primitive.jvp.needs]
         found: Tensor | None = primitive.jvp.apply(tangents, *stated)
         return found
-    with GradLevel() as level:
+    with GradLevel() as level, unwatched():
         # The vjp is linear in its cotangent: the value at which it is differentiated is arbitrary.
         g = level.wrap(zeros_like(out.detach()))
         g._requires_grad = True

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._modes import modes
@@ -97,6 +98,16 @@ TRACEBACK, PARENT = "traceback_", "parent_"
 def update() -> None:
     """Watch new nodes if hooks or anomaly mode require it."""
     modes.watch = _watch if modes.saved_tensor_hooks or modes.anomaly else None
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Leave the nodes that are made in the block to themselves: no user's operation is recorded."""
+    watch, modes.watch = modes.watch, None
+    try:
+        yield
+    finally:
+        modes.watch = watch
 
 
 def _watch(node: Node) -> None:

@@ -46,12 +46,16 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "gradients"
         )
     node, number = node_and_number(tensor)
-    if modes.inference and not tensor._had_node():
-        # torch looks for the leaf behind a view, which has no node there.
-        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
+    _refuse_leaf_in_inference(tensor)
     if isinstance(node, Nowhere):
         raise AssertionError("Expected gradient function to be set")
     return GradientEdge(node.shown(tensor), number)
+
+
+def _refuse_leaf_in_inference(tensor: Tensor) -> None:
+    """Fail as torch does, which looks for a leaf's node behind a view: there it has none."""
+    if modes.inference and not tensor._had_node():
+        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
@@ -218,6 +222,8 @@ def _all_hooks(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Iterator[t
     # Of each walk: how many hooks it will call, has called, and the gradients.
     under_way: dict[int, tuple[int, list[None], list[Tensor | None]]] = {}
     nodes = [_get_grad_fn_or_grad_acc(tensor) for tensor in tensors]
+    for tensor in tensors:
+        _refuse_leaf_in_inference(tensor)
 
     def note(position: int, grad: Tensor | None) -> None:
         walk = modes.walk

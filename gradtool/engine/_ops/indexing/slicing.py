@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtool.device import add_at
 from gradtool.engine import _dtypes
+from gradtool.engine._lazy import memory
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
@@ -25,6 +26,7 @@ from gradtool.engine._ops.indexing.batch_rules import (
 )
 from gradtool.engine._ops.indexing.indexing import added_to_zeros, check_bounds
 from gradtool.engine._ops.shape.expansion import contiguous_copy
+from gradtool.engine._ops.shape.memory import memory_of
 from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Tensor, to_numpy
 
@@ -194,6 +196,11 @@ def _slices_written(
             f"{primitive.name}_(): Number of indices ({len(positions)}) should be equal to "
             f"source.size(dim): ({extents[dim]}), for dim: {dim}"
         )
+    if primitive is _index_copy and source.ndim and source.ndim != x.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must "
+            f"match. Source dimensionality ({source.ndim}), destination dimensionality ({x.ndim})"
+        )
     _check_slices(x.shape, dim, source.shape, primitive.name)
     if primitive is _index_add:
         nothing = x.ndim > 1 and x.numel() == 0
@@ -225,10 +232,13 @@ def takes_no_slice(x: Tensor, dim: int, index: Tensor) -> bool:
         return True
     reach = sum((extent - 1) * step for extent, step in zip(size, steps, strict=True)) + 1
     itemsize, start = x.element_size(), x.storage_offset()
+    held = memory_of(memory(x)).size
+    if start + reach <= held:  # It does not matter that they are none of its own.
+        return False
     raise RuntimeError(
         f"setStorage: sizes {size}, strides {steps}, storage offset {start}, and itemsize "
         f"{itemsize} requiring a storage size of {(start + reach) * itemsize} are out of bounds "
-        "for storage of size 0"
+        f"for storage of size {held * itemsize}"
     )
 
 

@@ -73,7 +73,11 @@ def _spread_out(x: Any, *, shape: Ints, dims: Ints) -> Any:
     if x.__class__ is np.ndarray and x.size == 1:
         # What broadcast_to would return, at a seventh of its price.
         return np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
-    return np.broadcast_to(x.reshape(kept_shape(shape, dims)), shape)
+    kept = x.reshape(kept_shape(shape, dims))
+    view = np.broadcast_to(kept, shape)
+    if isinstance(view, np.ndarray) and kept.flags.writeable:
+        view.flags.writeable = True  # its elements may all have places of their own
+    return view
 
 
 _spread: Any = linear(

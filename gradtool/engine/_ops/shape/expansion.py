@@ -27,8 +27,10 @@ def _stretched(x: Any, *, shape: Ints) -> Any:
     if x.shape == shape:
         return x[...]
     if x.__class__ is np.ndarray and x.size and x.flags.c_contiguous:
-        kept = [0 if each == 1 else step for each, step in zip(x.shape, x.strides, strict=True)]
-        strides = [0] * (len(shape) - x.ndim) + kept
+        before = len(shape) - x.ndim
+        places = zip(x.shape, shape[before:], x.strides, strict=True)
+        kept = [step if each == extent else 0 for each, extent, step in places]
+        strides = [0] * before + kept
         return np.ndarray(shape, x.dtype, x, 0, strides)  # in a fraction of broadcast_to's time
     view = np.broadcast_to(x, shape)
     if isinstance(view, np.ndarray) and x.flags.writeable:

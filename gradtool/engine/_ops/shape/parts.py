@@ -165,6 +165,7 @@ def split_with_sizes(x: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tup
 @op(method=True)
 def unsafe_split(x: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` whose pieces may each be changed in place."""
+    x = _resolved(x)
     return _uncounted(x, split(x, split_size, dim), dim, "UnsafeSplitBackward0")
 
 
@@ -173,6 +174,7 @@ def unsafe_split_with_sizes(
     x: Tensor, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes` whose pieces may each be changed in place."""
+    x = _resolved(x)
     pieces = split(x, list(split_sizes), dim)
     return _uncounted(x, pieces, dim, "UnsafeSplitWithSizesBackward0")
 
@@ -180,10 +182,20 @@ def unsafe_split_with_sizes(
 @op(method=True)
 def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` whose pieces may each be changed in place."""
+    x = _resolved(x)
     parts = chunk(x, chunks, dim)
     of_sizes = x.shape[dim] == 0
     title = "UnsafeSplitWithSizesBackward0" if of_sizes else "UnsafeSplitBackward0"
     return _uncounted(x, parts, dim, title)
+
+
+def _resolved(x: Tensor) -> Tensor:
+    """The elements as they are shown, in memory of their own if they lie there otherwise."""
+    if x._lazy is None:
+        return x
+    resolved = x.detach().clone()
+    resolved._node, resolved._requires_grad = x._current_node(), x._requires_grad
+    return resolved
 
 
 def _uncounted(x: Tensor, parts: Sequence[Tensor], dim: int, title: str) -> tuple[Tensor, ...]:
