@@ -22,6 +22,7 @@ from gradtool.engine._device import device, device_of
 from gradtool.engine._modes import marking, modes, unshared
 from gradtool.engine._tensor_methods import TensorMethods
 from gradtool.engine._views import (
+    DetachedInferenceStorage,
     InferenceStorage,
     Storage,
     TransformStorage,
@@ -421,7 +422,7 @@ class Tensor(TensorMethods):
     @property
     def _version(self) -> int:
         """Number of in-place changes of the memory."""
-        if self._storage.__class__ is InferenceStorage:
+        if isinstance(self._storage, InferenceStorage):
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._storage is None else self._storage.version
 
@@ -471,9 +472,12 @@ class Tensor(TensorMethods):
         """The same memory outside the graph."""
         if modes.recording is not None:
             return modes.recording.keep(self)  # type: ignore[no-any-return]  # of this class
+        storage = self._shared_storage()
+        if isinstance(storage, InferenceStorage) and not modes.inference:
+            storage = DetachedInferenceStorage(storage.levels)
         if self._lazy is not None:
-            return self._alias(self._shared_storage())
-        return alias(self._array, self._shared_storage())
+            return self._alias(storage)
+        return alias(self._array, storage)
 
     def detach_(self) -> Tensor:
         """Take this tensor out of the graph that computed it."""

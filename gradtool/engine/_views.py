@@ -85,7 +85,7 @@ class InferenceStorage(Storage):
         Raises:
             RuntimeError: outside of it, where recording asks.
         """
-        if modes.inference:
+        if modes.inference or modes.levels:  # a level keeps tensors of its own
             return 0
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
@@ -110,6 +110,15 @@ class InferenceStorage(Storage):
                 "make a clone to get a normal tensor before doing inplace update.See "
                 "https://github.com/pytorch/rfcs/pull/17 for more details."
             )
+
+
+class DetachedInferenceStorage(InferenceStorage):
+    """Memory of such a tensor after it was detached elsewhere, where it may be changed."""
+
+    __slots__ = ()
+
+    def bump(self) -> None:
+        """Count nothing."""
 
 
 class TransformStorage(Storage):

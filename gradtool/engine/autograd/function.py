@@ -374,6 +374,10 @@ class Function(metaclass=FunctionMeta):
                 if arg.__class__ is not Tensor and isinstance(arg, Tensor):
                     args = tuple(alive(args))
                     break
+        if modes.grad:
+            for arg in args:
+                if isinstance(arg, Tensor) and arg._view is not None:
+                    arg._current_node()  # refused before `forward` runs, if it is
         ctx, output = cls._run_forward(args, kwargs)
         return _apply.finish(ctx, args, output, modes.grad and True in ctx.needs_input_grad)
 

@@ -129,6 +129,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     if modes.dual_level is not None:
         raise RuntimeError(NESTED)
     leaves, spec = _pytree.tree_flatten(primals)
+    for leaf in leaves:
+        if isinstance(leaf, Tensor) and not (leaf.is_floating_point() or leaf.is_complex()):
+            raise ValueError(
+                f"Expected primal to be floating point or complex, but got: {leaf.dtype}"
+            )
 
     def push(*tangents: Any) -> Any:
         moved, tangents_spec = _pytree.tree_flatten(tangents)

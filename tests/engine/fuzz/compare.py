@@ -37,7 +37,13 @@ class Difference:
     dtype: str = ""
     """Of the tensor."""
     overlapping: bool = False
-    """Elements of a tensor that the statement names share memory."""
+    """Elements of tensors that the statement names share memory."""
+    sharing: bool = False
+    """The tensor shares memory with another, or with a gradient, on one side only."""
+    inexact: bool = False
+    """What the statement reads agrees up to rounding only."""
+    lineage: frozenset[str] = frozenset()
+    """The kinds of statements that the tensor, or what the statement reads, descends from."""
     texts: tuple[str, str] = ("", "")
     """Of the errors that the statement raised on the two sides."""
 

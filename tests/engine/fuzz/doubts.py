@@ -28,6 +28,8 @@ class Doubt:
         prefix, _, fact = what.rpartition(".")
         if self.only_grad and prefix != "grad" and what != "grad":
             return False
+        if prefix == "grad" and "grad" in self.facts:  # whether there is one
+            return True
         return self.facts is EVERYTHING or what in self.facts or fact in self.facts
 
 
@@ -77,7 +79,23 @@ def _is_of_facts(difference: Difference, facts: frozenset[str]) -> bool:
     """Whether what was noted is the same but for these facts of the tensors in it."""
     if difference.what != "events":
         return False
+    if _asked_for(difference.statement) & facts:
+        return True
     return same(_less(difference.expected, facts), _less(difference.got, facts))
+
+
+_ATTRIBUTES = {
+    "is_contiguous": "stride", "is_set_to": "stride", "is_leaf": "is_leaf", "data_ptr": "is_view",
+    "retains_grad": "retains_grad", "requires_grad": "requires_grad", "_base": "_base",
+}  # fmt: skip
+
+
+def _asked_for(statement: str) -> frozenset[str]:
+    """The facts of tensors that a statement notes by themselves."""
+    if not statement.startswith("note("):
+        return frozenset()
+    asked = (fact for name, fact in _ATTRIBUTES.items() if f".{name}" in statement)
+    return frozenset(asked)
 
 
 def _less(noted: Any, facts: frozenset[str]) -> Any:

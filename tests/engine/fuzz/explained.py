@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.engine.fuzz.compare import Difference, same
 from tests.engine.fuzz.doubts import EVERYTHING
+from tests.engine.fuzz.lineage import DERIVED, INFERENCE, INTEGERS
 
 LAST_BITS = 4096
 NOTHING: frozenset[str] = frozenset()
@@ -18,7 +19,12 @@ OF_LAYOUT = frozenset(("stride", "storage_offset", "_base", "is_view"))
 """How a tensor lies in memory, and of what it is a view."""
 FROM_LAYOUT = OF_LAYOUT | {"grad_fn", "error"}
 """What follows from that: nodes of changes in place through views, and whether they are refused."""
-FROM_RECORDING = frozenset(("requires_grad", "is_leaf", "grad_fn", "retains_grad", "grad", "error"))
+FROM_GRAPH = frozenset(("value", "grad", "requires_grad", "grad_fn", "is_leaf", "events", "error"))
+"""What follows from a graph of other nodes."""
+TRACED = "PyTorch traces what it linearizes, in which constants are parameters"
+FROM_RECORDING = frozenset((
+    "requires_grad", "is_leaf", "grad_fn", "retains_grad", "grad", "error", "events",
+))  # fmt: skip
 """What follows from whether a tensor is recorded."""
 
 
@@ -53,6 +59,24 @@ def _is_of_half_complex(difference: Difference) -> bool:
             difference.expected is None and "scalar type: Half" in difference.texts[1]
         )
     return difference.what.endswith("dtype") and str(difference.expected) == "complex32"
+
+
+_OF_TRACES = ("a leaf Variable", "more than one element of the written-to", "a 0-dim tensor")
+_ROUNDED_AWAY = re.compile(
+    r"\.(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside)\(|torch\.(ceil|floor|round|trunc|"
+    r"frac|sign|signbit|sgn)\(|[!=<>]= |[<>] |\.(eq|ne|lt|gt|le|ge)\(|//|argm|argsort|nonzero"
+)
+"""What tells apart numbers that agree but for their last bits."""
+_ON_ITSELF = re.compile(r"\b(t\d+)\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\([^=]*\b\1\b")
+
+
+def _is_last_bits(difference: Difference) -> bool:
+    """Whether integers are the bits of numbers that agree, singly or two to an integer."""
+    one, other = difference.expected, difference.got
+    if (np.abs(one.astype(np.int64) - other) <= LAST_BITS).all():
+        return True
+    halves = [np.ascontiguousarray(each).view(np.int16).astype(int) for each in (one, other)]
+    return bool((np.abs(halves[0] - halves[1]) <= 4).all())
 
 
 EXPLAINED: tuple[Explained, ...] = (
@@ -115,7 +139,7 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.what == "value"
             and ".view(torch.int" in difference.maker
-            and bool((np.abs(difference.expected - difference.got) <= LAST_BITS).all())
+            and _is_last_bits(difference)
         ),
         spreads=OF_VALUES,
     ),
@@ -127,11 +151,12 @@ EXPLAINED: tuple[Explained, ...] = (
         spreads=EVERYTHING,
     ),
     Explained(
-        "PyTorch traces what it linearizes, in which constants are parameters",
+        TRACED,
         lambda difference: (
             "torch.func.linearize" in difference.statement
             and difference.what == "error"
-            and "a leaf Variable" in difference.texts[0]
+            and difference.got is None
+            and any(each in difference.texts[0] for each in _OF_TRACES)
         ),
         spreads=EVERYTHING,
     ),
@@ -156,9 +181,128 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.what == "error"
             and difference.derived
-            and "which is output 0 of MaskedFill" in difference.texts[0]
+            and any(
+                f"which is output 0 of {each}" in difference.texts[0]
+                for each in ("MaskedFill", "AsStrided")
+            )
         ),
         spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch lets integers require a gradient once a tensor that does was written into them",
+        lambda difference: (
+            INTEGERS in difference.lineage
+            and (
+                (difference.what == "looking" and difference.expected == "RuntimeError")
+                or "Autograd not support dtype" in difference.texts[0]
+            )
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "derivatives share memory with each other, or with a cotangent, in one library only",
+        lambda difference: (
+            difference.sharing
+            and DERIVED in difference.lineage
+            and difference.what.rpartition(".")[2] in ("value", "_version", "requires_grad")
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "a step function tells apart numbers that agree but for their last bits",
+        lambda difference: (
+            difference.inexact
+            and difference.what.rpartition(".")[2] in ("value", "shape")
+            and _ROUNDED_AWAY.search(difference.statement) is not None
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch reads a tangent that it has written already, of an operation on itself in place",
+        lambda difference: (
+            difference.what == "tangent.value"
+            and _ON_ITSELF.search(difference.statement) is not None
+        ),
+        spreads=frozenset(("tangent.value",)),
+    ),
+    Explained(
+        "PyTorch keeps a gradient of a batch of cotangents as a tensor of the transform",
+        lambda difference: (
+            difference.what == "looking"
+            and difference.expected == "RuntimeError"
+            and DERIVED in difference.lineage
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch has no tangent of some derivatives",
+        lambda difference: (
+            difference.what == "error"
+            and difference.got is None
+            and re.match(r"Trying to use forward AD with .*_backward that does", difference.texts[0])
+            is not None
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch refuses a view that it cannot follow before it looks at the arguments",
+        lambda difference: (
+            difference.what == "error"
+            and difference.got is not None
+            and re.search(r"is a view|A view was created in", difference.texts[0]) is not None
+        ),
+    ),
+    Explained(
+        "PyTorch's functionalize writes to no dtype of its own",
+        lambda difference: (
+            "torch.func.functionalize" in difference.statement
+            and (
+                difference.what in ("tangent.value", "tangent.dtype")
+                or (difference.expected is None and "result type" in difference.texts[1])
+            )
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch leaves some derivatives of halves in single precision",
+        lambda difference: (
+            difference.what == "dtype"
+            and difference.derived
+            and (str(difference.expected), str(difference.got)) == ("float32", "float16")
+        ),
+        spreads=frozenset(("dtype", "value", "grad")),
+    ),
+    Explained(
+        "PyTorch's tangent of a power of a tensor of inference is zero",
+        lambda difference: (
+            difference.what == "value"
+            and difference.derived
+            and "x ** 3" in difference.statement
+            and not np.any(difference.expected)
+        ),
+        spreads=OF_VALUES,
+    ),
+    Explained(
+        "PyTorch's third derivative of a product with zeros is not a number",
+        lambda difference: (
+            difference.what == "value"
+            and difference.derived
+            and "x.prod()" in difference.statement
+            and bool(np.isnan(difference.expected).any())
+            and not np.isnan(difference.got).any()
+        ),
+        spreads=OF_VALUES,
+    ),
+    Explained(
+        "what a composite operation returns of tensors of inference may be a view of a step",
+        lambda difference: (
+            difference.what == "is_view"
+            and difference.expected is True
+            and re.search(r"\.(repeat|tile|stack|hstack|vstack|dstack|kron)\(", difference.maker)
+            is not None
+            and INFERENCE in difference.lineage
+        ),
+        spreads=FROM_LAYOUT,
     ),
     Explained(
         "PyTorch lets a tangent keep its dtype where the values are cast",

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from tests.engine.fuzz.compare import TOLERANCE, Difference, different_facts, same
 from tests.engine.fuzz.doubts import EVERYTHING, Doubt, Doubts, bound_names, read_names
-from tests.engine.fuzz.explained import reason_of
+from tests.engine.fuzz.explained import FROM_GRAPH, TRACED, reason_of
+from tests.engine.fuzz.lineage import LINEARIZED, Lineage
 from tests.engine.fuzz.machine import Machine, compiled
 from tests.engine.fuzz.observe import Facts, facts
 from tests.engine.fuzz.program import Program
+from tests.engine.fuzz.sharing import memories, overlap, share_on_one_side
 
 Step = tuple[list[str] | None, str, tuple[Any, ...], dict[str, Facts]]
 """Types and text of the error, the narrowest first, events, facts of tensors by name."""
@@ -50,7 +50,8 @@ class Recording:
         self.changed: dict[str, set[str]] = {}
         """Facts that the last statement changed, by the name of what was seen before."""
         self._known: dict[str, int] = {}
-        self._seen: dict[str, Facts] = {}
+        self.seen: dict[str, Facts] = {}
+        """What was last seen of each tensor."""
         self._first_versions: dict[str, tuple[int, int]] = {}
 
     def step(self, statement: str) -> Step:
@@ -75,7 +76,7 @@ class Recording:
     def has_overlapping(self, statement: str) -> bool:
         """Whether elements of a tensor that a statement names share memory."""
         tensors = self.machine.tensors()
-        return any(_overlaps(tensors[name]) for name in read_names(statement) if name in tensors)
+        return overlap([tensors[name] for name in read_names(statement) if name in tensors])
 
     def look(self, everywhere: bool, statement: str = "") -> dict[str, Facts]:
         """The facts of all tensors, or of those that this statement gave a name."""
@@ -98,10 +99,10 @@ class Recording:
             for name in (tensors if everywhere else fresh)
         }
         self.changed = {name: {"everything"} for name in fresh} | {
-            name: facts for name in self._seen.keys() & seen.keys() - set(fresh)
-            if (facts := {each[0] for each in different_facts(self._seen[name], seen[name])})
+            name: facts for name in self.seen.keys() & seen.keys() - set(fresh)
+            if (facts := {each[0] for each in different_facts(self.seen[name], seen[name])})
         }  # fmt: skip
-        self._seen = seen
+        self.seen = seen
         self.tolerance = max(
             [self.tolerance, *(TOLERANCE.get(each.get("dtype", ""), 0) for each in seen.values())]
         )
@@ -136,13 +137,6 @@ class Recording:
         return any(type(each).__name__ == "dual_level" for each in opened)
 
 
-def _overlaps(tensor: Any) -> bool:
-    places = np.zeros(tensor.shape, int)
-    for index, stride in zip(np.indices(tensor.shape), tensor.stride(), strict=True):
-        places += index * stride
-    return np.unique(places).size < places.size
-
-
 @dataclass
 class Outcome:
     """What a run of a program on both sides showed."""
@@ -155,6 +149,7 @@ class Outcome:
     """Of the differences that were explained."""
     doubts: Doubts = field(default_factory=Doubts)
     """What differs for one of these reasons, or was computed from what does."""
+    lineage: Lineage = field(default_factory=Lineage)
 
 
 def compared(program: Program) -> Outcome:
@@ -191,18 +186,23 @@ def _run(program: Program) -> Outcome:
 def _step(at: int, statement: str, one: Recording, other: Recording, outcome: Outcome) -> None:
     """Run one statement on both sides and compare what it left."""
     doubts = outcome.doubts
-    read = doubts.reaching(statement)
+    read, inexact = doubts.reaching(statement), _is_inexact(statement, one, other)
+    lineage = outcome.lineage.reaching(statement)
     wanted, got = one.step(statement), other.step(statement)
+    outcome.lineage.follow(statement, one.changed.keys() | other.changed.keys())
     if wanted[0] is not None:
         outcome.raising.add(at)
     if doubts.of:
         doubts.spread(statement, _either(one.changed, other.changed), read)
+    _premise(statement, wanted, outcome)
     for found in differing(at, statement, wanted, got, one.tolerance):
         maker = one.makers.get(found.where, "")
         derived = bool(DERIVING.search(maker if found.where else statement))
+        own = outcome.lineage.of.get(found.where, frozenset()) if found.where else lineage
         difference = replace(
-            found, maker=maker, derived=derived, overlapping=one.has_overlapping(statement)
-        )
+            found, maker=maker, derived=derived, overlapping=one.has_overlapping(statement),
+            sharing=_share_differently(found, one, other), inexact=inexact, lineage=own,
+        )  # fmt: skip
         if text := doubts.reason_of(difference, read):
             if difference.what == "error":
                 _doubt(difference, text, EVERYTHING, one, other, doubts)
@@ -216,6 +216,34 @@ def _step(at: int, statement: str, one: Recording, other: Recording, outcome: Ou
             _doubt(difference, reason.text, reason.spreads, one, other, doubts)
 
 
+def _premise(statement: str, wanted: Step, outcome: Outcome) -> None:
+    """Put in doubt the graph behind what a statement computed by a graph of its own."""
+    if LINEARIZED in outcome.lineage.reaching(statement) and wanted[0] is None:
+        for name in bound_names(statement):
+            if wanted[3].get(name, {}).get("requires_grad"):
+                outcome.doubts.add(name, Doubt(TRACED, FROM_GRAPH))
+
+
+def _is_inexact(statement: str, one: Recording, other: Recording) -> bool:
+    """Whether a tensor that a statement reads was last seen with values that differ in bits."""
+    pairs = [(one.seen.get(name), other.seen.get(name)) for name in read_names(statement)]
+    return any(
+        x is not None and y is not None and not _same_bits(x.get("value"), y.get("value"))
+        for x, y in pairs
+    )
+
+
+def _same_bits(one: Any, other: Any) -> bool:
+    return one is None or other is None or bool(one.tobytes() == other.tobytes())
+
+
+def _share_differently(found: Difference, one: Recording, other: Recording) -> bool:
+    if not found.where:
+        return False
+    sides = [memories(each.machine.tensors()) for each in (one, other)]
+    return share_on_one_side(found.where, *sides)
+
+
 def _doubt(
     difference: Difference,
     reason: str,
@@ -225,13 +253,14 @@ def _doubt(
     doubts: Doubts,
 ) -> None:
     """Put in doubt the tensor that differs, or what a statement left that did something else."""
-    one.watched = other.watched = True
+    watched, one.watched, other.watched = one.watched, True, True
     seen, found = one.look(True), other.look(True)
     names = {difference.where}
     if not difference.where:
-        mentioned = read_names(difference.statement)
         differing = {each.where for each in _of_tensors(0, "", seen, found, one.tolerance)}
-        names = bound_names(difference.statement) | (mentioned & differing)
+        if not watched:  # others may differ since an earlier statement
+            differing &= read_names(difference.statement)
+        names = bound_names(difference.statement) | differing
     for name in names:
         doubts.add(name, Doubt(reason, spreads))
 

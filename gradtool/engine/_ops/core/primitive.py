@@ -278,7 +278,7 @@ class Primitive:
         if source.__class__ is not Tensor and source._lazy is not None:
             mark(out, *bits(source))
         storage = out._storage = source._shared_storage()
-        if storage.__class__ is InferenceStorage:
+        if isinstance(storage, InferenceStorage):
             # Changes of it are not followed, and it is in no graph.
             out._node, out._requires_grad = None, False
             return

@@ -14,6 +14,7 @@ from gradtool.engine._ops.core.dtype_support import INT64, SMOOTH
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
+from gradtool.engine._ops.core.overlap import has_repeats
 from gradtool.engine._ops.shape.shape import reshape_own
 from gradtool.engine._tensor import Size, Tensor
 
@@ -194,7 +195,7 @@ def sum_to_size(x: Tensor, size: Ints) -> Tensor:
 
 def _copied(x: Any) -> Any:
     """A dense copy in the same memory order; an expanded array has none, and gets row-major."""
-    return x.copy(order="C" if 0 in x.strides else "K")
+    return x.copy(order="C" if has_repeats(x) else "K")
 
 
 _clone = linear("clone", _copied, lambda g: g, batch=unchanged)

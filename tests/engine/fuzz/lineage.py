@@ -1,0 +1,43 @@
+"""Descent of tensors: which statements a name goes back to, by the kinds of statements that matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.engine.fuzz.doubts import bound_names, read_names
+
+DERIVED, LINEARIZED, INTEGERS = "derived", "linearized", "integers"
+"""Results of transforms and of recorded derivatives; of `linearize`; what was written into."""
+INFERENCE = "inference"
+"""What was computed in inference mode."""
+
+_KINDS = {
+    DERIVED: re.compile(r"torch\.func\.|autograd\.functional|autograd\.grad\(|backward\("),
+    LINEARIZED: re.compile(r"torch\.func\.linearize"),
+    INFERENCE: re.compile(r"inference_mode"),
+    INTEGERS: re.compile(r"\] = |\.(masked_|index_)?fill_\(|\.bernoulli_\("),
+}
+
+
+@dataclass
+class Lineage:
+    """The kinds of statements that each name descends from."""
+
+    of: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def reaching(self, statement: str) -> frozenset[str]:
+        """The kinds that a statement is of, or what it reads."""
+        own = frozenset(kind for kind, text in _KINDS.items() if text.search(statement))
+        return own.union(*[self.of.get(name, frozenset()) for name in read_names(statement)])
+
+    def follow(self, statement: str, changed: Iterable[str]) -> None:
+        """Note what a statement bound or changed."""
+        found = self.reaching(statement)
+        bound = bound_names(statement)
+        for name in bound:
+            self.of[name] = found
+        for name in changed:
+            if name not in bound and found:
+                self.of[name] = self.of.get(name, frozenset()) | found
