@@ -505,6 +505,8 @@ class Tensor(TensorMethods):
                 raise RuntimeError("accessing `data` under vmap transform is not allowed")
             return self.detach()
         made = self._shared_storage()
+        if isinstance(made, InferenceStorage):
+            return self._alias(DetachedInferenceStorage(made.levels))
         inside = made.__class__ is TransformStorage
         return self._alias(TransformStorage(made.levels) if inside else Storage())  # type: ignore[attr-defined]  # by class
 

@@ -150,6 +150,7 @@ class VmapLevel(BatchLevel):
     def write(self, x: Any, result: Tensor) -> None:
         """Write the examples of `result` over those of `x`."""
         from gradtool.engine._ops.core.inplace import replace
+        from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 
         if x.__dict__.get("_detached_view"):
             raise NotBatchableError(
@@ -161,6 +162,10 @@ class VmapLevel(BatchLevel):
         elif value.ndim > x._value.ndim and value.numel() == x._value.numel():
             # As in torch: examples without dimensions take results with one place.
             value = value.reshape(x._value.shape)
+            replace(x._value, value)
+            if isinstance(x._value._node, PrimitiveNode):
+                x._value._node.title = "CopySlices"
+            return
         replace(x._value, value)
 
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:

@@ -82,7 +82,9 @@ def _jvp(
     if modes.dual_level is not None:
         raise RuntimeError(NESTED)
     with DualLevel() as level:
-        duals = _pytree.tree_unflatten(map(level.make_dual, leaves, moved), spec)
+        # Of views, as in torch: what is changed in place inside is a view of the primal.
+        views = [leaf.view_as(leaf) for leaf in leaves]
+        duals = _pytree.tree_unflatten(map(level.make_dual, views, moved), spec)
         if argnums is not None:
             duals = replaced(_pytree.tree_map_only(Tensor, level.wrap, primals), duals, argnums)
         result, aux = split_aux(func(*duals), has_aux, _CALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.engine.fuzz.compare import Difference, same
@@ -57,10 +57,12 @@ class Doubts:
         bound = bound_names(statement)
         for name in bound:
             self.of.pop(name, None)
+        if ".as_strided" in statement:  # what lies elsewhere holds other values
+            found = [replace(each, facts=EVERYTHING) for each in found]
         for each in found:
             for name in bound | changed.keys():
                 only = name not in bound and all(fact.startswith("grad") for fact in changed[name])
-                self.add(name, Doubt(each.reason, each.facts, only))
+                self.add(name, replace(each, only_grad=only))
 
     def add(self, name: str, doubt: Doubt) -> None:
         """Put a name in doubt."""

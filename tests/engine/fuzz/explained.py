@@ -15,8 +15,9 @@ from tests.engine.fuzz.lineage import DERIVED, INFERENCE, INTEGERS
 LAST_BITS = 4096
 NOTHING: frozenset[str] = frozenset()
 OF_VALUES = frozenset(("value",))
-OF_LAYOUT = frozenset(("stride", "storage_offset", "_base", "is_view"))
+OF_LAYOUT = frozenset(("stride", "storage_offset", "_base", "is_view", "is_conj", "is_neg"))
 """How a tensor lies in memory, and of what it is a view."""
+FROM_TANGENT = frozenset(("tangent", "tangent.dtype", "tangent.shape", "tangent.value"))
 FROM_LAYOUT = OF_LAYOUT | {"grad_fn", "error"}
 """What follows from that: nodes of changes in place through views, and whether they are refused."""
 FROM_GRAPH = frozenset(("value", "grad", "requires_grad", "grad_fn", "is_leaf", "events", "error"))
@@ -61,10 +62,11 @@ def _is_of_half_complex(difference: Difference) -> bool:
     return difference.what.endswith("dtype") and str(difference.expected) == "complex32"
 
 
+_ASSERTIONS = r"INTERNAL ASSERT FAILED|Expected is\w+\(|doesn't correspond to a device"
 _OF_TRACES = ("a leaf Variable", "more than one element of the written-to", "a 0-dim tensor")
 _ROUNDED_AWAY = re.compile(
     r"\.(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside)\(|torch\.(ceil|floor|round|trunc|"
-    r"frac|sign|signbit|sgn)\(|[!=<>]= |[<>] |\.(eq|ne|lt|gt|le|ge)\(|//|argm|argsort|nonzero"
+    r"frac|sign|signbit|sgn)\(|[!=<>]= |[<>] |\.(eq|ne|lt|gt|le|ge)\(|//|argm|argsort|nonzero|\.(any|all)\("
 )
 """What tells apart numbers that agree but for their last bits."""
 _ON_ITSELF = re.compile(r"\b(t\d+)\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\([^=]*\b\1\b")
@@ -88,7 +90,7 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "PyTorch fails an assertion of its own",
         lambda difference: (
-            difference.what == "error" and "INTERNAL ASSERT FAILED" in difference.texts[0]
+            difference.what == "error" and re.search(_ASSERTIONS, difference.texts[0]) is not None
         ),
         spreads=EVERYTHING,
     ),
@@ -239,18 +241,30 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.what == "error"
             and difference.got is None
-            and re.match(r"Trying to use forward AD with .*_backward that does", difference.texts[0])
+            and re.match(
+                r"Trying to use forward AD with .*_backward that does", difference.texts[0]
+            )
             is not None
         ),
         spreads=EVERYTHING,
     ),
     Explained(
-        "PyTorch refuses a view that it cannot follow before it looks at the arguments",
+        "PyTorch asks a view for its node, which it may not have, sooner than the engine",
         lambda difference: (
             difference.what == "error"
-            and difference.got is not None
+            and (difference.got is not None or DERIVED in difference.lineage)
             and re.search(r"is a view|A view was created in", difference.texts[0]) is not None
         ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch keeps no tangent of a tensor of inference",
+        lambda difference: (
+            difference.what.startswith("tangent")
+            and INFERENCE in difference.lineage
+            and None in (difference.expected, difference.got)
+        ),
+        spreads=FROM_TANGENT,
     ),
     Explained(
         "PyTorch's functionalize writes to no dtype of its own",

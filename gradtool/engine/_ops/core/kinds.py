@@ -193,14 +193,16 @@ def binary(
     of_integers: str = "keep",
     refuse: Callable[[Any, Any], None] | None = None,
     dtypes: Dtypes = EVERY,
+    keeps: tuple[str, ...] = (),
 ) -> Operation:
     """An elementwise function of two tensors or numbers, broadcast and promoted as torch does.
 
     Each derivative is a function of any of x, y and out. `refuse` may raise for some operands.
+    `keeps` is what torch saves besides what the derivatives need.
     """
     primitive = elementwise(
         name, ignore_fp_warnings(compute), *derivatives, arguments=("x", "y"), dtypes=dtypes
-    )
+    ).keeping(*keeps)
     keep = of_integers == "keep"
     direct = "fc" if not keep else "fciu" if refuse else "fciub"
 

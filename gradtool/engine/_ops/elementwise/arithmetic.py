@@ -163,9 +163,9 @@ floor_divide = op(
     ),
     in_place=True,
 )
-_divide_and_floor = binary("div", _floored, (0.0, 0.0), dtypes=NUMBERS)
+_divide_and_floor = binary("div", _floored, (0.0, 0.0), dtypes=NUMBERS, keeps=("y",))
 _divide_and_trunc = binary(
-    "div", _of_whole_numbers("div_trunc", _truncated), (0.0, 0.0), dtypes=NUMBERS
+    "div", _of_whole_numbers("div_trunc", _truncated), (0.0, 0.0), dtypes=NUMBERS, keeps=("y",)
 )
 _DIVISIONS: dict[str | None, Operation] = {
     None: bare_div,
