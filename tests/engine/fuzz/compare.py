@@ -36,6 +36,8 @@ class Difference:
     """The statement computes derivatives, or the one that made the tensor does."""
     dtype: str = ""
     """Of the tensor."""
+    view: bool = False
+    """It is a view."""
     overlapping: bool = False
     """Elements of tensors that the statement names share memory."""
     sharing: bool = False

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from tests.engine.fuzz.compare import Difference, same
+from tests.engine.fuzz.compare import Difference
 from tests.engine.fuzz.doubts import EVERYTHING
 from tests.engine.fuzz.lineage import DERIVED, INFERENCE, INTEGERS
+from tests.engine.fuzz.signs import (
+    ASKS_FOR_NODES,
+    ASSERTIONS,
+    COMPOSED,
+    FROM_LAYOUT,
+    FROM_RECORDING,
+    FROM_TANGENT,
+    LACKS_TANGENT,
+    NOTHING,
+    OF_LAYOUT,
+    OF_TRACES,
+    OF_VALUES,
+    ON_ITSELF,
+    STALE,
+    STEPS,
+    WRITES,
+    WRITES_INTO,
+    fact_of,
+    is_of_half_complex,
+    is_of_last_bits,
+    is_of_packing,
+)
 
-LAST_BITS = 4096
-NOTHING: frozenset[str] = frozenset()
-OF_VALUES = frozenset(("value",))
-OF_LAYOUT = frozenset(("stride", "storage_offset", "_base", "is_view", "is_conj", "is_neg"))
-"""How a tensor lies in memory, and of what it is a view."""
-FROM_TANGENT = frozenset(("tangent", "tangent.dtype", "tangent.shape", "tangent.value"))
-FROM_LAYOUT = OF_LAYOUT | {"grad_fn", "error"}
-"""What follows from that: nodes of changes in place through views, and whether they are refused."""
-FROM_GRAPH = frozenset(("value", "grad", "requires_grad", "grad_fn", "is_leaf", "events", "error"))
-"""What follows from a graph of other nodes."""
 TRACED = "PyTorch traces what it linearizes, in which constants are parameters"
-FROM_RECORDING = frozenset((
-    "requires_grad", "is_leaf", "grad_fn", "retains_grad", "grad", "error", "events",
-))  # fmt: skip
-"""What follows from whether a tensor is recorded."""
+INTEGERS_RECORDED = (
+    "PyTorch lets integers require a gradient once a tensor that does was written into them"
+)
 
 
 @dataclass(frozen=True)
@@ -40,74 +50,33 @@ class Explained:
     """The facts that may differ from then on, in that tensor and in what is computed from it."""
 
 
-def _besides_packing(events: object) -> list[object]:
-    return [each for each in events if each[:1] not in (("pack",), ("unpack",))]  # type: ignore[attr-defined]
-
-
-def _is_of_packing(difference: Difference) -> bool:
-    return difference.what == "events" and same(
-        tuple(_besides_packing(difference.expected)), tuple(_besides_packing(difference.got)), 2e-2
-    )
-
-
-_WRITES_INTO = re.compile(r"\] = |\.(masked_|index_)?fill_\(|\.bernoulli_\(")
-_ASKS_FOR_NODES = re.compile(r"^note\(.*(next_functions|\.node\.name\(\))")
-
-
-def _is_of_half_complex(difference: Difference) -> bool:
-    if difference.what == "error":
-        return "ComplexHalf" in difference.texts[0] or (
-            difference.expected is None and "scalar type: Half" in difference.texts[1]
-        )
-    return difference.what.endswith("dtype") and str(difference.expected) == "complex32"
-
-
-_ASSERTIONS = r"INTERNAL ASSERT FAILED|Expected is\w+\(|doesn't correspond to a device"
-_OF_TRACES = ("a leaf Variable", "more than one element of the written-to", "a 0-dim tensor")
-_ROUNDED_AWAY = re.compile(
-    r"\.(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside)\(|torch\.(ceil|floor|round|trunc|"
-    r"frac|sign|signbit|sgn)\(|[!=<>]= |[<>] |\.(eq|ne|lt|gt|le|ge)\(|//|argm|argsort|nonzero|\.(any|all)\("
-)
-"""What tells apart numbers that agree but for their last bits."""
-_ON_ITSELF = re.compile(r"\b(t\d+)\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\([^=]*\b\1\b")
-
-
-def _is_last_bits(difference: Difference) -> bool:
-    """Whether integers are the bits of numbers that agree, singly or two to an integer."""
-    one, other = difference.expected, difference.got
-    if (np.abs(one.astype(np.int64) - other) <= LAST_BITS).all():
-        return True
-    halves = [np.ascontiguousarray(each).view(np.int16).astype(int) for each in (one, other)]
-    return bool((np.abs(halves[0] - halves[1]) <= 4).all())
-
-
 EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "NumPy has no complex numbers of halves, so that the engine computes with complex64",
-        _is_of_half_complex,
+        is_of_half_complex,
         spreads=EVERYTHING,
     ),
     Explained(
         "PyTorch fails an assertion of its own",
         lambda difference: (
-            difference.what == "error" and re.search(_ASSERTIONS, difference.texts[0]) is not None
+            difference.what == "error" and ASSERTIONS.search(difference.texts[0]) is not None
         ),
         spreads=EVERYTHING,
     ),
     Explained(
         "the strides of what is computed, and no view, follow the order of the loops",
-        lambda difference: difference.what == "stride",
+        lambda difference: difference.what == "stride" and not difference.view,
         spreads=FROM_LAYOUT,
     ),
     Explained(
         "the engine writes some operations with others, whose nodes show",
         lambda difference: (
-            difference.what == "events" and bool(_ASKS_FOR_NODES.search(difference.statement))
+            difference.what == "events" and bool(ASKS_FOR_NODES.search(difference.statement))
         ),
     ),
     Explained(
         "what an operation saves is each library's own",
-        _is_of_packing,
+        is_of_packing,
     ),
     Explained(
         "the layout of a derivative follows from the formula it is computed by",
@@ -133,7 +102,11 @@ EXPLAINED: tuple[Explained, ...] = (
     ),
     Explained(
         "elements that share memory are written in any order",
-        lambda difference: difference.what.endswith("value") and difference.overlapping,
+        lambda difference: (
+            fact_of(difference) == "value"
+            and difference.overlapping
+            and WRITES.search(difference.statement) is not None
+        ),
         spreads=OF_VALUES,
     ),
     Explained(
@@ -141,7 +114,7 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.what == "value"
             and ".view(torch.int" in difference.maker
-            and _is_last_bits(difference)
+            and is_of_last_bits(difference)
         ),
         spreads=OF_VALUES,
     ),
@@ -158,7 +131,7 @@ EXPLAINED: tuple[Explained, ...] = (
             "torch.func.linearize" in difference.statement
             and difference.what == "error"
             and difference.got is None
-            and any(each in difference.texts[0] for each in _OF_TRACES)
+            and any(each in difference.texts[0] for each in OF_TRACES)
         ),
         spreads=EVERYTHING,
     ),
@@ -170,11 +143,11 @@ EXPLAINED: tuple[Explained, ...] = (
         spreads=FROM_RECORDING,
     ),
     Explained(
-        "PyTorch lets integers require a gradient once a tensor that does was written into them",
+        INTEGERS_RECORDED,
         lambda difference: (
             difference.dtype.startswith(("int", "uint", "bool"))
             and difference.what in ("requires_grad", "is_leaf", "grad_fn")
-            and _WRITES_INTO.search(difference.statement) is not None
+            and WRITES_INTO.search(difference.statement) is not None
         ),
         spreads=EVERYTHING,
     ),
@@ -191,7 +164,7 @@ EXPLAINED: tuple[Explained, ...] = (
         spreads=EVERYTHING,
     ),
     Explained(
-        "PyTorch lets integers require a gradient once a tensor that does was written into them",
+        INTEGERS_RECORDED,
         lambda difference: (
             INTEGERS in difference.lineage
             and (
@@ -206,7 +179,7 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.sharing
             and DERIVED in difference.lineage
-            and difference.what.rpartition(".")[2] in ("value", "_version", "requires_grad")
+            and fact_of(difference) in ("value", "_version", "requires_grad")
         ),
         spreads=EVERYTHING,
     ),
@@ -214,8 +187,8 @@ EXPLAINED: tuple[Explained, ...] = (
         "a step function tells apart numbers that agree but for their last bits",
         lambda difference: (
             difference.inexact
-            and difference.what.rpartition(".")[2] in ("value", "shape")
-            and _ROUNDED_AWAY.search(difference.statement) is not None
+            and fact_of(difference) in ("value", "shape")
+            and STEPS.search(difference.statement) is not None
         ),
         spreads=EVERYTHING,
     ),
@@ -223,7 +196,7 @@ EXPLAINED: tuple[Explained, ...] = (
         "PyTorch reads a tangent that it has written already, of an operation on itself in place",
         lambda difference: (
             difference.what == "tangent.value"
-            and _ON_ITSELF.search(difference.statement) is not None
+            and ON_ITSELF.search(difference.statement) is not None
         ),
         spreads=frozenset(("tangent.value",)),
     ),
@@ -241,10 +214,7 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.what == "error"
             and difference.got is None
-            and re.match(
-                r"Trying to use forward AD with .*_backward that does", difference.texts[0]
-            )
-            is not None
+            and LACKS_TANGENT.match(difference.texts[0]) is not None
         ),
         spreads=EVERYTHING,
     ),
@@ -253,7 +223,7 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.what == "error"
             and (difference.got is not None or DERIVED in difference.lineage)
-            and re.search(r"is a view|A view was created in", difference.texts[0]) is not None
+            and STALE.search(difference.texts[0]) is not None
         ),
         spreads=EVERYTHING,
     ),
@@ -312,8 +282,7 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.what == "is_view"
             and difference.expected is True
-            and re.search(r"\.(repeat|tile|stack|hstack|vstack|dstack|kron)\(", difference.maker)
-            is not None
+            and COMPOSED.search(difference.maker) is not None
             and INFERENCE in difference.lineage
         ),
         spreads=FROM_LAYOUT,

@@ -1,4 +1,4 @@
-"""Descent of tensors: which statements a name goes back to, by the kinds of statements that matter."""
+"""Descent of tensors: the kinds of statements that a name goes back to."""
 
 from __future__ import annotations
 

@@ -276,9 +276,9 @@ class PrimitiveNode(Node):
             # A leaf's first gradient: torch has an edge for the memory that it is copied into.
             return (None, *self._edges)
         if self.plan.primitive.name == "to_copy" and self._name() != "ToCopyBackward0":
-            return _node_of(
-                self._edges[0]
-            )._shown_edges()  # a cast that torch has within the one before
+            # A cast that torch has within the node before.
+            inner: Node = _node_of(self._edges[0])
+            return inner._shown_edges()
         shown = [None if place is None else self._edges[place] for place in self.plan.places()]
         if self._name() == "ClampBackward0" and len(shown) == 2:
             # torch has an edge for the bound that was not given.

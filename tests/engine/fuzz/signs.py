@@ -1,0 +1,75 @@
+"""Signs by which a difference is known to have a reason."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tests.engine.fuzz.compare import Difference, same
+
+NOTHING: frozenset[str] = frozenset()
+OF_VALUES = frozenset(("value",))
+OF_LAYOUT = frozenset(("stride", "storage_offset", "_base", "is_view", "is_conj", "is_neg"))
+"""How a tensor lies in memory, and of what it is a view."""
+FROM_LAYOUT = OF_LAYOUT | {"grad_fn", "error"}
+"""What follows from that: nodes of changes in place through views, and whether they are refused."""
+FROM_TANGENT = frozenset(("tangent", "tangent.dtype", "tangent.shape", "tangent.value"))
+FROM_GRAPH = frozenset(("value", "grad", "requires_grad", "grad_fn", "is_leaf", "events", "error"))
+"""What follows from a graph of other nodes."""
+FROM_RECORDING = frozenset((
+    "requires_grad", "is_leaf", "grad_fn", "retains_grad", "grad", "error", "events",
+))  # fmt: skip
+"""What follows from whether a tensor is recorded."""
+
+WRITES_INTO = re.compile(r"\] = |\.(masked_|index_)?fill_\(|\.bernoulli_\(")
+WRITES = re.compile(r"\w_\(|\] .?= | [-+*/]+= |out=")
+ASKS_FOR_NODES = re.compile(r"^note\(.*(next_functions|\.node\.name\(\))")
+ASSERTIONS = re.compile(r"INTERNAL ASSERT FAILED|Expected is\w+\(|doesn't correspond to a device")
+OF_TRACES = ("a leaf Variable", "more than one element of the written-to", "a 0-dim tensor")
+STALE = re.compile(r"is a view|A view was created in")
+"""Of a view that cannot be followed."""
+STEPS = re.compile(
+    r"\b(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside|eq|ne|lt|gt|le|ge|any|all)\("
+    r"|[!=<>]= |[<>] |//|argm|argsort|nonzero"
+)
+"""What tells apart numbers that agree but for their last bits."""
+ON_ITSELF = re.compile(r"\b(t\d+)\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\([^=]*\b\1\b")
+LACKS_TANGENT = re.compile(r"Trying to use forward AD with .*_backward that does not support it")
+COMPOSED = re.compile(r"\.(repeat|tile|stack|hstack|vstack|dstack|kron)\(")
+"""Operations that take several steps, the last of which is a view."""
+_LAST_BITS = 4096
+
+
+def _besides_packing(events: object) -> list[object]:
+    return [each for each in events if each[:1] not in (("pack",), ("unpack",))]  # type: ignore[attr-defined]
+
+
+def is_of_packing(difference: Difference) -> bool:
+    """Whether what was noted is the same but for what was packed and unpacked."""
+    return difference.what == "events" and same(
+        tuple(_besides_packing(difference.expected)), tuple(_besides_packing(difference.got)), 2e-2
+    )
+
+
+def is_of_half_complex(difference: Difference) -> bool:
+    """Whether a dtype is one that NumPy has not."""
+    if difference.what == "error":
+        return "ComplexHalf" in difference.texts[0] or (
+            difference.expected is None and "scalar type: Half" in difference.texts[1]
+        )
+    return difference.what.endswith("dtype") and str(difference.expected) == "complex32"
+
+
+def is_of_last_bits(difference: Difference) -> bool:
+    """Whether integers are the bits of numbers that agree, singly or two to an integer."""
+    one, other = difference.expected, difference.got
+    if (np.abs(one.astype(np.int64) - other) <= _LAST_BITS).all():
+        return True
+    halves = [np.ascontiguousarray(each).view(np.int16).astype(int) for each in (one, other)]
+    return bool((np.abs(halves[0] - halves[1]) <= 4).all())
+
+
+def fact_of(difference: Difference) -> str:
+    """The fact that differs, of the tensor, its gradient or its tangent."""
+    return difference.what.rpartition(".")[2]
