@@ -12,7 +12,6 @@ from tests.engine.ops.families import FAMILIES
 
 NO_COMPLEX_HALF = "PyTorch's complex32 has next to no operations, the engine does not have it"
 WRAPPED = "PyTorch wraps a negative number into a byte, the engine refuses it"
-OUTER = "PyTorch multiplies where nothing is summed; the engine takes one way for all"
 
 REASONS: dict[tuple[str, str], str] = {
     ("1j pow", "float16"): NO_COMPLEX_HALF,
@@ -21,10 +20,6 @@ REASONS: dict[tuple[str, str], str] = {
     ("real to an imaginary power", "float16"): NO_COMPLEX_HALF,
     ("complex of infinities", "float16"): NO_COMPLEX_HALF,
     ("into complex", "float16"): NO_COMPLEX_HALF,
-    **{(name, "bool"): OUTER for name in (
-        "einsum i,j->ij", "einsum ij,ij->ij", "einsum ij,ik->ijk", "einsum ,ij->ij",
-        "broadcast einsum",
-    )},
     **{(name, "uint8"): WRAPPED for name in (
         "scatter of a value", "masked_fill", "index_fill in place", "hardtanh",
     )},

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional
+from gradtool.engine.nn.functional._padding import padded_with
 from gradtool.engine.nn.functional._sampling import MODES, PADDINGS
 
 _CONVOLUTIONS = (functional.conv1d, functional.conv2d, functional.conv3d)
@@ -48,7 +49,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
     """
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
-    return functional.pad(input, pad, value=value)
+    return padded_with(input, pad, value)
 
 
 def embedding(

@@ -62,9 +62,11 @@ def pad(
         RuntimeError: the numbers are not in pairs, or more than there are dimensions.
         NotImplementedError: the mode is unknown, or does not take that many dimensions.
     """
-    pairs = _pairs(as_ints(tuple(pad)), input.ndim)
     if mode == "constant":
-        return _constant(input, pairs, 0 if value is None else _padding_of(input, value))
+        if isinstance(value, complex):
+            raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
+        return padded_with(input, pad, 0.0 if value is None else float(value))
+    pairs = _pairs(as_ints(tuple(pad)), input.ndim)
     if mode not in _POSITIONS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value not in (None, 0):
@@ -92,6 +94,12 @@ def _pairs(pad: Ints, ndim: int) -> Pairs:
     return ((0, 0),) * (ndim - len(given)) + given
 
 
+def padded_with(input: Tensor, pad: Sequence[int], value: Any) -> Tensor:
+    """`pad` with a number, complex or not, as the dtype of the input has it."""
+    pairs = _pairs(as_ints(tuple(pad)), input.ndim)
+    return _constant(input, pairs, scalar_for(input, value))
+
+
 def _constant(input: Tensor, pairs: Pairs, value: float) -> Tensor:
     cut = tuple([(max(-before, 0), max(-after, 0)) for before, after in pairs])
     grown = tuple([(max(before, 0), max(after, 0)) for before, after in pairs])
@@ -106,13 +114,6 @@ def _constant(input: Tensor, pairs: Pairs, value: float) -> Tensor:
     if value == 0:
         return _with_zeros(inner, pairs=grown)
     return _with_value(inner, pairs=grown, value=value)
-
-
-def _padding_of(input: Tensor, value: Any) -> Any:
-    """The number that the input is padded with, as its dtype has it."""
-    if isinstance(value, complex):
-        raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
-    return scalar_for(input, float(value) if isinstance(value, int) else value)
 
 
 def _check_rank(input: Tensor, padded: int) -> None:
