@@ -123,4 +123,5 @@ class Keep:
 def _in_words(side: Side) -> str:
     branch = side.branch
     what = "the loop" if side.name in ("runs", "ends") else f"`{source_of(branch)}`"
-    return f"line {branch.line} of {branch.method}: {what} never {side.name}"
+    how = f"never {side.name}".replace("never is", "is never")
+    return f"line {branch.line} of {branch.method}: {what} {how}"

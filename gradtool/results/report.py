@@ -211,7 +211,7 @@ class Coverage(Struct, frozen=True, kw_only=True):
     branches: int
     """All branches; never 0."""
     missing: tuple[str, ...] = ()
-    """The others, as ``line 9 of backward: `x > 3` never is true``."""
+    """The others, as ``line 9 of backward: `x > 3` is never true``."""
 
     @property
     def percent(self) -> float:

@@ -160,8 +160,8 @@ def test_what_nothing_took_is_named(tmp_path: Path) -> None:
     assert found is not None
     assert found.percent == 50
     assert found.missing == (
-        "line 14 of backward: `x.ndim > 9` never is true",
-        "line 16 of backward: `ctx.needs_input_grad[0]` never is false",
+        "line 14 of backward: `x.ndim > 9` is never true",
+        "line 16 of backward: `ctx.needs_input_grad[0]` is never false",
     )
     (note,) = report.findings()
     assert note.message == (

@@ -116,7 +116,7 @@ class Machine(Protocol):
         """Write bytes to memory of the device and wait, by another route than those measured."""
 
     def read(self, source: Buffer) -> Buffer:
-        """Read bytes of the device's memory, likewise."""
+        """Read bytes of the device's memory."""
 
     def computation(self, stream: Stream, seconds: float) -> Call:
         """A call that queues a computation of about `seconds` on a stream."""
