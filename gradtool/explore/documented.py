@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from gradtool.cases.inference.documentation import documentation
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.ranks import along_some_axes, with_axis
 from gradtool.explore.traits import traits
@@ -45,13 +44,6 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     for at in sorted(is_free & point.tracked):
         if _ALL.search(clauses) or re.search(rf"\b{re.escape(point.names[at])}\b", clauses):
             yield from along_some_axes(point, at, rng)
-
-
-def documentation(function: Any) -> str:
-    """The docstrings of a Function, of its forward, and of its module."""
-    module = sys.modules.get(getattr(function, "__module__", ""))
-    owners = (module, function, getattr(function, "forward", None))
-    return "\n".join(inspect.getdoc(each) or "" for each in owners if each is not None)
 
 
 def is_of_any_size(function: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Shapes that docstrings state, such as ``x (B, T)``: a variant that contradicts them is none.
+"""Whether a variant has the shapes that docstrings state: one that contradicts them is none.
 
 Extents with one name are equal, numbers are what they are, and an expression such as ``(K - 1) *
 dilation`` is computed from the other extents and the plain arguments. Only what the case itself
@@ -9,27 +9,17 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from gradtool.cases.inference.documentation import ANY_AXES, Shapes, expression, stated
 from gradtool.explore.point import Point
-
-_STATED = re.compile(r"\b(\w+)`*:?\s*\(((?:[^()]|\([^()]*\))*)\)")
-"""Matches ``x (B, T)`` and ``x: (B, (K - 1) * d)``."""
-
-_ANY = ("...", "*")
-"""Any number of axes."""
-
-Shapes = Mapping[str, tuple[str, ...]]
-"""The extents that are stated, by the name of an argument."""
 
 
 def stated_shapes(text: str, case: Point) -> Shapes:
     """The shapes that a text states of the arguments; none that the case contradicts."""
     names = {case.names[at] for at in case.tensors}
-    found = {name: tuple(_axes(axes)) for name, axes in _STATED.findall(text) if name in names}
-    shapes = {name: axes for name, axes in found.items() if axes and all(map(_is_extent, axes))}
+    shapes = stated(text, names)
     return shapes if agrees(shapes, case) else {}
 
 
@@ -57,38 +47,12 @@ def _pairs(shapes: Shapes, point: Point) -> Iterator[tuple[Any, str | None]]:
         axes = shapes.get(point.names[at])
         if axes is None:
             continue
-        first = axes[0] in _ANY
+        first = axes[0] in ANY_AXES
         own = axes[1:] if first else axes
         if array.ndim < len(own) or (array.ndim > len(own) and not first):
             yield None, None
             continue
         yield from zip(array.shape[array.ndim - len(own) :], own, strict=True)
-
-
-def _axes(text: str) -> Iterator[str]:
-    """The parts of a list, without an empty one after the last comma."""
-    depth, part = 0, ""
-    for sign in f"{text},":
-        depth += (sign == "(") - (sign == ")")
-        if sign == "," and not depth:
-            if part.strip():
-                yield part.strip()
-            part = ""
-        else:
-            part += sign
-
-
-def _is_extent(axis: str) -> bool:
-    return axis in _ANY or axis.isidentifier() or _tree(axis) is not None
-
-
-def _tree(axis: str) -> ast.expr | None:
-    try:
-        found = ast.parse(axis, mode="eval").body
-    except SyntaxError:
-        return None
-    known = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
-    return found if all(isinstance(node, known) for node in ast.walk(found)) else None
 
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -101,7 +65,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 def _computed(axis: str, known: Mapping[str, int]) -> int | None:
     """The value of an extent; None if a name in it is not known."""
-    tree = _tree(axis)
+    tree = expression(axis)
     return None if tree is None else _value(tree, known)
 
 

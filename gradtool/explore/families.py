@@ -8,10 +8,11 @@ from itertools import zip_longest
 import numpy as np
 
 from gradtool.adapters.common.random_state import generator
+from gradtool.cases.inference.documentation import documentation
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
-from gradtool.explore.documented import documentation, documented
+from gradtool.explore.documented import documented
 from gradtool.explore.documented_shapes import agrees, stated_shapes
 from gradtool.explore.extents import extents
 from gradtool.explore.guided import guided

@@ -23,7 +23,7 @@ RIGHT = {
     "shapes": ["BoxArea", "PointwiseConv", "Transition", "Interleave"],
     "options": ["GatedUnit", "NormalCDF", "RateOverSteps"],
     "modules": ["Coupling", "GatherInto", "GatherRows"],
-    "stated": ["ScatterToRanks", "Differences", "PickedFrames"],
+    "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup"],
 }
 WRONG = {
     "losses": "NLLForgetsWeight",

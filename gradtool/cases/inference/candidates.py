@@ -111,7 +111,7 @@ def _ranked(parameters: Parameters, clues: Clues, cost: float) -> Iterator[tuple
         itertools.islice(itertools.product(*choices), 5000),
         key=lambda combination: sum(more for more, _ in combination),
     )
-    streams = [_shaped(parameters, chosen, cost) for chosen in combinations[:_COMBINATIONS]]
+    streams = [_shaped(parameters, each, clues, cost) for each in combinations[:_COMBINATIONS]]
     yield from heapq.merge(*streams, key=lambda ranked: ranked[0])
 
 
@@ -130,12 +130,16 @@ def _with_costs(found: Sequence[Role]) -> list[tuple[float, Role]]:
 
 
 def _shaped(
-    parameters: Parameters, chosen: Sequence[tuple[float, Role]], cost: float
+    parameters: Parameters, chosen: Sequence[tuple[float, Role]], clues: Clues, cost: float
 ) -> Iterator[tuple[float, Candidate]]:
     filled = tuple(role for _, role in chosen)
     names = tuple(p.name for p, role in zip(parameters, filled, strict=True) if role.is_tensor)
     total = cost + sum(more for more, _ in chosen)
-    for rank, shapes in enumerate(schemes(names) if names else ()):
+    found = schemes(names) if names else []
+    if names and all(name in clues.documented for name in names):
+        stated = tuple(clues.documented[name] for name in names)
+        found = [stated, *(each for each in found if each != stated)]
+    for rank, shapes in enumerate(found):
         yield total + rank, Candidate(parameters, filled, shapes)
 
 
@@ -164,11 +168,13 @@ def with_optional(
 def _optional_fills(
     base: Candidate, output: Shape, parameter: inspect.Parameter, clues: Clues
 ) -> list[tuple[Role, Shape]]:
+    stated = [clues.documented[parameter.name]] if parameter.name in clues.documented else []
+    shapes = list(dict.fromkeys([*stated, *optional_shapes(base.shapes, output)]))
     return [
         (role, shape)
         for role in roles(parameter, clues)
         if role.is_tensor or role.follows
-        for shape in (optional_shapes(base.shapes, output) if role.is_tensor else [()])
+        for shape in (shapes if role.is_tensor else [()])
     ]
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradtool.cases.inference.documentation import documentation, extents_for, integers
 from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_uses
 
 _KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
@@ -31,6 +32,10 @@ class Clues:
     """Every return of backward has a literal None in their place."""
     differentiated: frozenset[str] = frozenset()
     """Every return of backward has another expression in their place."""
+    documented: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Shapes as the docstrings state them."""
+    integers: frozenset[str] = frozenset()
+    """The docstrings call them tensors of integers."""
     dtypes: frozenset[str] = frozenset()
     """Given as a dtype: ``x.to(dtype)``, which would take a tensor too, or ``dtype=dtype``."""
     uses: PlainUses = field(default_factory=PlainUses)
@@ -67,6 +72,8 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         plain=frozenset(plain & set(names)),
         undifferentiated=frozenset(none & set(names)),
         differentiated=frozenset(given),
+        documented=extents_for(documentation(cls), names),
+        integers=integers(documentation(cls), names),
         dtypes=frozenset(dtypes & set(names)),
         uses=uses,
     )

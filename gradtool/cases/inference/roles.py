@@ -46,6 +46,8 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
         return [constant({"literal": library().torch.float64}), constant("cpu")]
     if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [Role(gradient=False)]
+    if parameter.name in clues.integers and parameter.name in clues.documented:
+        return [_whole(clues.documented[parameter.name]), *_INDICES, *_FULL_INDICES]
     following = _following(name, differentiated=parameter.name not in clues.undifferentiated)
     if "Tensor" in note:
         return [*following, TENSOR]
@@ -79,7 +81,7 @@ def _world() -> list[Role]:
 def may_be_tensor(parameter: inspect.Parameter, clues: Clues) -> bool:
     """Return True if an optional parameter, None by default, is worth trying with a tensor."""
     name, note = _plain_name(parameter), _annotation(parameter)
-    if "Tensor" in note:
+    if "Tensor" in note or parameter.name in clues.documented:
         return True
     if note and _annotated(name, note):
         return False
@@ -112,6 +114,12 @@ def _index(shape: Callable[[Shape], Shape]) -> Role:
         return {**spec, "low": 0, "high": min(base, default=2)}
 
     return Role(fill, follows=True)
+
+
+def _whole(shape: Shape) -> Role:
+    """Integers that are valid indices along any axis of two entries, in a shape of their own."""
+    spec = {"shape": list(shape), "dtype": "int64", "low": 0, "high": 2}
+    return Role(lambda _: dict(spec), follows=True)
 
 
 def _mask(shape: Callable[[Shape], Shape]) -> Role:

@@ -82,3 +82,31 @@ class PickedFrames(Function):
         grad = grad_output.new_zeros(ctx.shape)
         grad[torch.arange(len(index)), index] = grad_output
         return grad, None
+
+
+class SoftLookup(Function):
+    """Looks up rows of a table, weighted by how near a key is.
+
+    Args: keys (N, D), table (N, E), rows (N,) int64, tau > 0 scalar tensor, shift (E,) or None.
+    """
+
+    @staticmethod
+    def forward(ctx, keys, table, rows, tau, shift=None):
+        weights = torch.softmax(keys @ keys[rows].T / tau, -1)
+        ctx.save_for_backward(keys, table, rows, tau, weights)
+        ctx.shifts = shift is not None
+        found = weights @ table
+        return found if shift is None else found + shift
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        keys, table, rows, tau, weights = ctx.saved_tensors
+        of_weights = grad_output @ table.T
+        of_scores = weights * (of_weights - (weights * of_weights).sum(-1, keepdim=True))
+        of_scores = of_scores / tau
+        of_keys = of_scores @ keys[rows]
+        of_keys = of_keys.index_add(0, rows, of_scores.T @ keys)
+        of_tau = -(of_scores * (keys @ keys[rows].T)).sum() / tau
+        of_shift = grad_output.sum(0) if ctx.shifts else None
+        return of_keys, weights.T @ grad_output, None, of_tau, of_shift

@@ -1,0 +1,98 @@
+"""Shapes that docstrings state, such as ``x (B, T)`` and ``state (B, (K - 1) * dilation)``."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+_STATED = re.compile(r"\b(\w+)`*:?\s*\(((?:[^()]|\([^()]*\))*)\)")
+"""Matches ``x (B, T)`` and ``x: (B, (K - 1) * d)``."""
+
+_SCALAR = re.compile(r"\b(\w+)`*:?[^\w,;.]*(?:[<>]=? ?[\d.]+ )?(?:is )?(?:a )?scalar( tensor)?\b")
+"""Matches ``tau > 0 scalar tensor``."""
+
+_INTEGER = re.compile(
+    r"\b(\w+)`*:?\s*\((?:[^()]|\([^()]*\))*\):?\s*"
+    r"(?:of )?(?:int(?:32|64|eger)?s?|long|ind(?:ex|ices))\b"
+)
+"""Matches ``index (N,) int64``."""
+
+ANY_AXES = ("...", "*")
+"""Any number of axes."""
+
+_EXTENTS = (3, 4, 2, 5, 6, 7, 8)
+"""Extents for names, a different one for each."""
+
+Shapes = Mapping[str, tuple[str, ...]]
+"""The extents that are stated, by the name of an argument."""
+
+
+@lru_cache(maxsize=8)
+def documentation(function: Any) -> str:
+    """The docstrings of a Function, of its forward, and of its module."""
+    module = sys.modules.get(getattr(function, "__module__", ""))
+    owners = (module, function, getattr(function, "forward", None))
+    return "\n".join(inspect.getdoc(each) or "" for each in owners if each is not None)
+
+
+def stated(text: str, names: Collection[str]) -> Shapes:
+    """The shapes that a text states of arguments with these names."""
+    found = {name: tuple(_axes(axes)) for name, axes in _STATED.findall(text) if name in names}
+    return {name: axes for name, axes in found.items() if axes and all(map(_is_extent, axes))}
+
+
+def integers(text: str, names: Collection[str]) -> frozenset[str]:
+    """Those of the arguments that a text says to be tensors of integers."""
+    return frozenset(name for name in _INTEGER.findall(text) if name in names)
+
+
+def extents_for(text: str, names: Collection[str]) -> dict[str, tuple[int, ...]]:
+    """Shapes of tensors as a text states them, with an extent for each name in it.
+
+    What is computed from other extents is left out, with the argument that has it.
+    """
+    known: dict[str, int] = {}
+    found: dict[str, tuple[int, ...]] = {
+        name: () for name, _ in _SCALAR.findall(text) if name in names
+    }
+    for name, axes in stated(text, names).items():
+        own = [axis for axis in axes if axis not in ANY_AXES]
+        for axis in own:
+            if axis.isidentifier() and axis not in known and len(known) < len(_EXTENTS):
+                known[axis] = _EXTENTS[len(known)]
+        values = [known.get(axis, int(axis) if axis.isdecimal() else 0) for axis in own]
+        if all(values):
+            found[name] = tuple(values)
+    return found
+
+
+def _axes(text: str) -> Iterator[str]:
+    """The parts of a list, without an empty one after the last comma."""
+    depth, part = 0, ""
+    for sign in f"{text},".replace("'", "_prime"):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and not depth:
+            if part.strip():
+                yield part.strip()
+            part = ""
+        else:
+            part += sign
+
+
+def _is_extent(axis: str) -> bool:
+    return axis in ANY_AXES or axis.isidentifier() or expression(axis) is not None
+
+
+def expression(axis: str) -> ast.expr | None:
+    """The tree of a computed extent, of names, numbers and operators; None for anything else."""
+    try:
+        found = ast.parse(axis, mode="eval").body
+    except SyntaxError:
+        return None
+    known = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
+    return found if all(isinstance(node, known) for node in ast.walk(found)) else None
