@@ -23,6 +23,8 @@ _BROADCAST = re.compile(r"([^.;,()]*)\b(?:broadcastable|(?:may |can |are )?broad
 
 _ALL = re.compile(r"\b(arguments|inputs|tensors)\b", re.I)
 
+_TINY = 2.0**-560
+
 _ANY_SIZE = re.compile(
     r"\bany (real|finite)\b|\ball (reals|real numbers)\b|\bof any (size|magnitude)\b"
     r"|\b(overflow|underflow)|\bnumerically (stable|robust)",
@@ -31,8 +33,10 @@ _ANY_SIZE = re.compile(
 
 
 def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants of the shapes that docstrings of the Function and its module speak of."""
+    """Yield variants of the shapes and sizes that the docstrings speak of."""
     text = documentation(function)
+    if is_of_any_size(function):
+        yield from _tiny(point)
     named = set(_LEADING.findall(text))
     is_free = {at for at, array in point.continuous() if not _is_bound(array) and array.ndim}
     leading = [at for at in sorted(is_free) if point.names[at] in named]
@@ -49,6 +53,14 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
 def is_of_any_size(function: Any) -> bool:
     """Return True if the documentation says that numbers may be as large as they like."""
     return bool(_ANY_SIZE.search(documentation(function)))
+
+
+def _tiny(point: Point) -> Iterator[Variant]:
+    """Variants so small that their squares are zero."""
+    for at, array in point.continuous():
+        if at in point.tracked and array.dtype == np.float64 and not _is_bound(array):
+            change = f"values of `{point.names[at]}` are about 1e-169"
+            yield Variant(point.having({at: array * _TINY}), change, only_finite=True)
 
 
 def _is_bound(array: Any) -> bool:

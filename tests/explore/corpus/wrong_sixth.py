@@ -211,3 +211,23 @@ class LogisticOfAnyNumber(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(5),)
+
+
+class LengthOfAnySize(Function):
+    """The length of any finite vectors but zero."""
+
+    @staticmethod
+    def forward(ctx, v):
+        ctx.save_for_backward(v)
+        largest = v.abs().amax(-1, keepdim=True)
+        return (largest * (v / largest).pow(2).sum(-1, keepdim=True).sqrt()).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (v,) = ctx.saved_tensors
+        return grad_output[..., None] * v / v.pow(2).sum(-1, keepdim=True).sqrt()
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3),)
