@@ -50,6 +50,9 @@ _STANDARD = frozenset(
 _DISPLAY = frozenset({"__repr__", "__str__", "__format__", "__dir__"})
 """Methods of a tensor that libraries replace to print it, which no verdict rests on."""
 
+_NOTES = frozenset({"__doc__", "__module__"})
+"""Attributes of a class that libraries change for their documentation."""
+
 _INPUT_OUTPUT = frozenset({"print", "open", "input", "load", "save"})
 """Entry points that libraries like to replace, which read and write but decide nothing."""
 
@@ -141,11 +144,12 @@ class Sealed:
         # A class in C cannot be changed, and has more entries than all others.
         if not is_own and not any(isinstance(v, FunctionType) for v in vars(cls).values()):
             return
-        skipped = _DISPLAY if is_own else frozenset({"__doc__"})
+        is_engine = cls.__module__.startswith("gradtool.engine")
+        skipped = (_DISPLAY if is_own else _NOTES) | (_NOTES if is_engine else frozenset())
         keys = [k for k, v in vars(cls).items() if k not in skipped and _is_fixed(v)]
         inherited = frozenset(name for base in cls.__mro__[1:] for name in vars(base))
         hides = (inherited | {"__getattr__"}) - vars(cls).keys() - _DISPLAY
-        is_closed = is_own and not cls.__module__.startswith("gradtool.engine")
+        is_closed = is_own and not is_engine
         self._space(label, vars(cls), keys, hides if is_own else frozenset(), is_closed=is_closed)
         for key in keys:
             self._value(f"{label}.{key}", vars(cls)[key])

@@ -277,6 +277,7 @@ UNEVIDENCED = (
 INNOCENT = {
     "adds_to_tensors": "torch.Tensor.my_norm = lambda self: (self * self).sum()",
     "prints_tensors": "torch.Tensor.__repr__ = lambda self: 'a tensor'",
+    "documents_classes": "torch.utils.hooks.RemovableHandle.__module__ = 'torch.utils.hooks'",
     "replaces_compile": "torch.compile = lambda model=None, **options: model",
     "replaces_save": "torch.save = lambda *a, **k: None",
     "replaces_numpy_load": "np.load = functools.partial(np.load, allow_pickle=True)",
