@@ -147,14 +147,31 @@ def _interleaved(
     points: Sequence[Point],
     branches: Branches,
 ) -> Iterator[tuple[ResolvedCase, Point, Variant]]:
-    """Yield the first variant of each case, then the second of each."""
+    """Yield the first variant of each case, then the second of each.
+
+    Cases whose tensors have the same shapes take turns first, for the sake of variety: what one of
+    them leaves to the other comes last.
+    """
     streams = [
         variants(checkable, case, at, branches) for case, at in zip(cases, points, strict=True)
     ]
-    for row in zip_longest(*streams):
-        for case, point, variant in zip(cases, points, row, strict=True):
-            if variant is not None:
+    turns = _turns(points)
+    left = []
+    for number, row in enumerate(zip_longest(*streams)):
+        for case, point, variant, (turn, of) in zip(cases, points, row, turns, strict=True):
+            if variant is None:
+                continue
+            if variant.is_plain or number % of == turn:
                 yield case, point, variant
+            else:
+                left.append((case, point, variant))
+    yield from left
+
+
+def _turns(points: Sequence[Point]) -> list[tuple[int, int]]:
+    """The place of each point among those whose tensors have the same shapes, and their number."""
+    kinds = [tuple((at, array.shape) for at, array in point.arrays()) for point in points]
+    return [(kinds[:at].count(kind), kinds.count(kind)) for at, kind in enumerate(kinds)]
 
 
 def confirmed(
