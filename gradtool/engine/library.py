@@ -11,12 +11,16 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from gradtool.engine._registered_ops import RegisteredOp
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.function import Function
 
 __all__ = [
     "CustomOpDef",
+    "Library",
     "custom_op",
+    "define",
+    "impl",
     "impl_abstract",
     "register_autograd",
     "register_fake",
@@ -26,7 +30,7 @@ __all__ = [
 
 _Register = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-DEFINED: dict[str, CustomOpDef] = {}
+DEFINED: dict[str, CustomOpDef | RegisteredOp] = {}
 """All operators by qualified name."""
 
 
@@ -236,7 +240,7 @@ def _found(op: str | CustomOpDef) -> Any:
     Raises:
         EngineLacksError: `custom_op` made no operator of this name.
     """
-    if isinstance(op, CustomOpDef):
+    if isinstance(op, CustomOpDef | RegisteredOp):
         return op
     found = DEFINED.get(op) if isinstance(op, str) else None
     if found is None:
@@ -247,3 +251,58 @@ def _found(op: str | CustomOpDef) -> Any:
             raise EngineLacksError(name)
         return placeholder(name)
     return found
+
+
+class Library:
+    """Operators of a namespace: ``Library("mine", "DEF")``.
+
+    Args:
+        ns: The namespace.
+        kind: ``DEF``, ``IMPL`` or ``FRAGMENT``; the same here.
+        dispatch_key: The key of implementations that name none.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Declare an operator by its schema, and return its name."""
+        name = schema.partition("(")[0].strip()
+        DEFINED[f"{self.ns}::{name}"] = RegisteredOp(f"{self.ns}::{name}", schema)
+        return name
+
+    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", **_: Any) -> None:
+        """Implement an operator for a device, or for all of them."""
+        name = str(op_name).rpartition("::")[2].partition(".")[0]
+        _implement(f"{self.ns}::{name}", dispatch_key or self.dispatch_key, fn)
+
+
+def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
+    """Declare an operator by its qualified name and its schema."""
+    DEFINED[qualname] = RegisteredOp(qualname, schema)
+
+
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None) -> Any:
+    """Implement an operator for devices, or return a decorator that does.
+
+    The older ``impl(library, name, dispatch_key)`` returns a decorator too.
+    """
+    if isinstance(qualname, Library):
+        of, name, key = qualname, types, func or ""
+        return _decorator(lambda fn: of.impl(name, fn, key))
+    register = _decorator(lambda fn: _implement(qualname, types, fn))
+    return register if func is None else register(func)
+
+
+def _decorator(register: Callable[[Any], None]) -> _Register:
+    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
+        register(fn)
+        return fn
+
+    return decorated
+
+
+def _implement(name: str, keys: str | Sequence[str], function: Callable[..., Any]) -> None:
+    op = DEFINED.get(name)
+    if isinstance(op, RegisteredOp):
+        op.implement(keys, function)

@@ -62,7 +62,7 @@ def test_an_operator_is_found_by_its_name() -> None:
     ],
 )
 def test_what_is_pytorchs_own_is_named(use: Any) -> None:
-    with pytest.raises(EngineLacksError, match=r"torch\.ops\.\w+\.\w+ needs the real"):
+    with pytest.raises(EngineLacksError, match=r"torch\.ops\.\w+\.\w+ needs PyTorch"):
         use()
 
 
@@ -141,12 +141,74 @@ torch.library.register_kernel("mine::scale", "cuda")(scale)
 """
 
 
-def test_definitions_at_import_register_and_stay_inert(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_definitions_at_import_register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "registers_at_import.py").write_text(REGISTERS, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with answer_torch_imports():
         module = importlib.import_module("registers_at_import")
-        with pytest.raises(NotImplementedError, match="torch"):
-            module.scale(1, 2)
+        assert module.scale(1, 2) == 2
+        assert torch.ops.mine.scale(torch.ones(2), 3.0).tolist() == [3.0, 3.0]
+        with pytest.raises(EngineLacksError, match=r"torch\.ops\.mine\.other"):
+            torch.ops.mine.other(torch.ones(2))
+
+
+DECLARED = """
+import torch
+
+torch.library.define("mine::shifted", "(Tensor x, float by=0.5, *, int[2] sizes=[1, 2]) -> Tensor")
+
+
+@torch.library.impl("mine::shifted", ["CPU", "CUDA"])
+def shifted(x, by=0.5, sizes=(1, 2)):
+    return x + by * sum(sizes)
+
+
+@torch.library.register_fake("mine::shifted")
+def _(x, by=0.5, sizes=(1, 2)):
+    return torch.empty_like(x)
+
+
+made = torch.library.Library("theirs", "DEF")
+made.define("doubled(Tensor x) -> Tensor")
+
+
+@torch.library.impl(made, "doubled", "CompositeImplicitAutograd")
+def doubled(x):
+    return 2 * x
+
+
+x = torch.arange(3.0)
+found = [
+    torch.ops.mine.shifted(x).tolist(),
+    torch.ops.mine.shifted.default(x, 2, sizes=[3, 4]).tolist(),
+    torch.ops.mine.shifted(by=1.0, x=x).tolist(),
+    torch.ops.theirs.doubled(x).tolist(),
+    torch.ops.theirs.doubled(x.requires_grad_()).requires_grad,
+]
+"""
+
+
+def test_an_operator_that_a_schema_declares_runs_its_implementation() -> None:
+    space: dict[str, Any] = {}
+    with answer_torch_imports():
+        exec(DECLARED, space)
+    expected = [[1.5, 2.5, 3.5], [14.0, 15.0, 16.0], [3.0, 4.0, 5.0], [0.0, 2.0, 4.0], True]
+    assert space["found"] == expected
+
+
+@pytest.mark.torch
+def test_a_declared_operator_gives_what_it_gives_in_pytorch() -> None:
+    pytest.importorskip("torch")
+    expected: dict[str, Any] = {}
+    exec(DECLARED, expected)
+    found: dict[str, Any] = {}
+    with answer_torch_imports():
+        exec(DECLARED, found)
+    assert found["found"] == expected["found"]
+
+
+def test_an_operator_without_an_implementation_is_named() -> None:
+    library.define("mine::empty", "(Tensor x) -> Tensor")
+    library.impl("mine::empty", "Meta", lambda x: x)
+    with pytest.raises(EngineLacksError, match=r"torch\.ops\.mine\.empty"):
+        torch.ops.mine.empty(torch.ones(1))
