@@ -98,7 +98,7 @@ def test_nothing_is_overwritten_without_force(run: Run) -> None:
     Path("gradtool.yaml").write_text("version: 1\n")
     code, out, err = run("init", "ops.py")
     assert (code, out) == (2, "")
-    assert err == "error: gradtool.yaml already exists: use --force to overwrite\n"
+    assert err == "error: gradtool.yaml already exists: use --force to overwrite it\n"
     assert Path("gradtool.yaml").read_text() == "version: 1\n"
     assert run("init", "ops.py", "--force")[0] == 0
     assert load_config("gradtool.yaml").functions

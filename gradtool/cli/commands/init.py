@@ -49,10 +49,8 @@ def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str
     free = [path for path in targets if force or not os.path.lexists(path)]
     if not free:
         there = " and ".join(_shown(path) for path in targets)
-        raise UsageError(
-            f"{there} already {'exists' if len(targets) == 1 else 'exist'}: use --force to "
-            "overwrite"
-        )
+        exist, them = ("exists", "it") if len(targets) == 1 else ("exist", "them")
+        raise UsageError(f"{there} already {exist}: use --force to overwrite {them}")
     found = _found(paths, command)
     if not found.functions + found.remarked:
         print(f"no Functions found in {shlex.join(paths)}; nothing was written", file=sys.stderr)
