@@ -1,4 +1,4 @@
-"""Whether a variant has the shapes that docstrings state: one that contradicts them is none.
+"""Check that a variant has the shapes that docstrings state: one that contradicts them is none.
 
 Extents with one name are equal, numbers are what they are, and an expression such as ``(K - 1) *
 dilation`` is computed from the other extents and the plain arguments. Only what the case itself

@@ -47,7 +47,7 @@ def stated(text: str, names: Collection[str]) -> Shapes:
 
 
 def integers(text: str, names: Collection[str]) -> frozenset[str]:
-    """Those of the arguments that a text says to be tensors of integers."""
+    """The arguments that a text says to be tensors of integers."""
     return frozenset(name for name in _INTEGER.findall(text) if name in names)
 
 
