@@ -17,11 +17,13 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.comparison.forward_mode import JvpComparison, JvpError, compare_jvps
 from gradtool.verify.comparison.judgement import Judgement, judge
+from gradtool.verify.comparison.one_triangle import read_by_triangle
 from gradtool.verify.comparison.projection import passes
 from gradtool.verify.diagnosis import gated_gradients
 from gradtool.verify.diagnosis.low_precision import PrecisionLoss, low_precision_gradients
 from gradtool.verify.diagnosis.surrogate_gradients import surrogates
 from gradtool.verify.oracle.steps import scales
+from gradtool.verify.oracle.symmetric_directions import mirrored
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
 from gradtool.verify.protocol.counting import Counter, counted
 from gradtool.verify.protocol.differentiable import Differentiable, Examinable
@@ -248,7 +250,7 @@ class Subject:
         return judgement
 
     def _judgement(self, at: Derivatives, arguments: Sequence[int]) -> Judgement:
-        return judge(at, arguments, lambda: self._nearby(at))
+        return judge(at, arguments, self._nearby, self._along_symmetric_changes)
 
     @property
     def seed(self) -> int:
@@ -372,23 +374,41 @@ class Subject:
         )
         if third.failure:
             return None
-        return judge(third, third.inputs, lambda: self._nearby(third))
+        return judge(third, third.inputs, self._nearby, self._along_symmetric_changes)
 
     def _nearby(self, start: Derivatives) -> list[Derivatives]:
         """Points around `start` in the order in which they are to be tried."""
         rng = generator(self._seed, "nearby")
         points = [shifted(start.primals, part, rng) for part in NEARBY_POINT_SHIFTS]
         return [
-            self._derivatives(
-                start.function,
-                point,
-                start.recorded,
-                ungraphed=start.ungraphed,
-                cancellation_scale=start.cancellation_scale,
-                quickly=False,
-            )
-            for point in points
+            self._again(start, _as_symmetric(point, start), start.symmetric) for point in points
         ]
+
+    def _along_symmetric_changes(self, at: Derivatives) -> Derivatives | None:
+        """The same derivatives, where forward reads one triangle of a symmetric argument."""
+        # Gradients and tangents are functions of the arguments of forward, which come first.
+        found = self._triangles if at.ungraphed else read_by_triangle(at, at.inputs)
+        return self._again(at, at.primals, found) if found else None
+
+    @cached_property
+    def _triangles(self) -> frozenset[int]:
+        """The symmetric arguments of which forward reads one triangle."""
+        return read_by_triangle(self.first, self.first.inputs)
+
+    def _again(
+        self, start: Derivatives, point: Sequence[Array], symmetric: Collection[int]
+    ) -> Derivatives:
+        """The same derivatives at some point, all of them compared in full."""
+        return self._derivatives(
+            start.function,
+            point,
+            start.recorded,
+            ungraphed=start.ungraphed,
+            cancellation_scale=start.cancellation_scale,
+            rtol=start.rtol,
+            quickly=False,
+            symmetric=symmetric,
+        )
 
     def _derivatives(
         self,
@@ -400,6 +420,7 @@ class Subject:
         cancellation_scale: FloatArray | None = None,
         rtol: float | None = None,
         quickly: bool = True,
+        symmetric: Collection[int] = (),
     ) -> Derivatives:
         """Prepare the derivatives at a point; those that pass `quickly` are done already."""
         prepared = partial(
@@ -412,9 +433,15 @@ class Subject:
             cancellation_scale=cancellation_scale,
             atol=self._atol,
             rtol=self._rtol if rtol is None else rtol,
+            symmetric=symmetric,
         )
         if recorded is not None and quickly:
             projected = prepared(projected=True)
             if passes(projected):
                 return projected
         return prepared()
+
+
+def _as_symmetric(point: Sequence[Array], start: Derivatives) -> list[Array]:
+    """The point with those arguments symmetric that are compared along symmetric changes."""
+    return [mirrored(each) if at in start.symmetric else each for at, each in enumerate(point)]

@@ -46,7 +46,9 @@ def share(comparison: Comparison, worst: Worst, rows: Sequence[str] = ()) -> str
     if comparison.located:
         return _located(comparison, worst)
     if comparison.layout.directions[comparison.argument] is not None:
-        return f" along {worst.wrong} of {worst.compared} random directions; worst"
+        is_symmetric = comparison.layout.is_symmetric(comparison.argument)
+        along = "symmetric changes" if is_symmetric else "random directions"
+        return f" along {worst.wrong} of {worst.compared} {along}; worst"
     place = at_column(comparison, worst.column)
     if worst.compared == 1:
         return place

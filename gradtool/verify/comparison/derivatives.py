@@ -5,7 +5,7 @@ Everything is computed when it is first needed, and once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -80,6 +80,7 @@ class Derivatives:
         recorded: The same function, differentiated by the steps of forward; None to rely on
             evaluations alone.
         projected: Compare a few random products of the outputs, whatever their number.
+        symmetric: Arguments that only move along directions that keep them symmetric.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Derivatives:
         cancellation_scale: FloatArray | None = None,
         atol: float | None = None,
         rtol: float | None = None,
+        symmetric: Collection[int] = (),
     ) -> None:
         self.function = function
         self.primals = tuple(primals)
@@ -103,7 +105,8 @@ class Derivatives:
         self.ungraphed = ungraphed
         self.cancellation_scale = cancellation_scale
         self._atol = atol
-        self._rtol = rtol
+        self.rtol = rtol
+        self.symmetric = frozenset(symmetric)
         self._comparisons: dict[int, Comparison] = {}
         self._at_once = True
         self.is_settled = False
@@ -128,7 +131,14 @@ class Derivatives:
             for output, wanted in zip(outputs, self.forward.output_requires_grad, strict=True)
         )
         compared = outputs if self.ungraphed else only(outputs, graphed)
-        return lay_out(self.primals, compared, graphed, self.seed, projected=self._projected)
+        return lay_out(
+            self.primals,
+            compared,
+            graphed,
+            self.seed,
+            projected=self._projected,
+            symmetric=self.symmetric,
+        )
 
     @cached_property
     def cotangent(self) -> FloatArray:
@@ -204,7 +214,7 @@ class Derivatives:
             resting=self._resting / np.maximum(self._reaches[argument], 1.0),
             cancels=self.ungraphed,
             atol=self._atol,
-            rtol=self._rtol,
+            rtol=self.rtol,
         )
 
     @cached_property
@@ -287,9 +297,12 @@ class Derivatives:
         layout, tolerance = self.layout, comparison.tolerance
         if layout.functionals is None and layout.directions[comparison.argument] is None:
             return comparison
+        # The search ends at one entry, which does not move without its mirror.
+        if layout.is_symmetric(comparison.argument):
+            return comparison
         strict = comparison
         # Only with default tolerances: a user's own says what is good enough.
-        if not comparison.decision.any() and self._rtol is None and not self._atol:
+        if not comparison.decision.any() and self.rtol is None and not self._atol:
             sharp = replace(tolerance, rtol=tolerance.sharpest_rtol())
             # A sum over very many entries resolves more than any one of them does.
             error = comparison.numeric.error - self._numeric.resolution_error(comparison.argument)
@@ -315,7 +328,7 @@ class Derivatives:
         )
         numeric = self._numeric
         search = EntrySearch(
-            self.function, self.primals, numeric.point, layout, numeric.working_eps, self._rtol
+            self.function, self.primals, numeric.point, layout, numeric.working_eps, self.rtol
         )
         try:
             return search.run(wrong) if np.isfinite(off) else None

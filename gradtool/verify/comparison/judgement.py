@@ -5,6 +5,9 @@ where slopes along the coordinates do not add up to the slope across them. The s
 judged a small step away, unless the gradients around the point convict it already. Only where that
 does not help either does the case's own point decide, kinks included. Where the oracle is merely
 blunt, because the function is noisy or moves in steps, it would be as blunt anywhere.
+
+A gradient of symmetric matrices, of which forward reads one triangle, is judged along symmetric
+changes where it is not right entry by entry.
 """
 
 from __future__ import annotations
@@ -42,26 +45,57 @@ class Judgement:
         return _worst(self.own) is Decision.FAIL and self.worst is Decision.PASS
 
     @property
+    def is_symmetric(self) -> bool:
+        """Some argument was compared along symmetric changes."""
+        return bool(self.at.symmetric)
+
+    @property
     def worst(self) -> Decision:
         """The worst decision on any entry."""
         return _worst(self.comparisons)
 
 
 def judge(
-    own: Derivatives, arguments: Sequence[int], nearby: Callable[[], list[Derivatives]]
+    own: Derivatives,
+    arguments: Sequence[int],
+    nearby: Callable[[Derivatives], list[Derivatives]],
+    symmetric: Callable[[Derivatives], Derivatives | None],
 ) -> Judgement:
-    """Compare the derivatives with respect to `arguments`, at a point that can decide."""
-    comparisons = _compare(own, arguments)
+    """Compare the derivatives with respect to `arguments`, at a point that can decide.
+
+    Args:
+        own: Those at the case's own point.
+        arguments: The arguments in question.
+        nearby: Returns the derivatives at points around some point.
+        symmetric: Returns derivatives along symmetric changes; None where these are not meant.
+    """
+    own, comparisons = _by_entry_or_symmetric(own, arguments, symmetric)
     is_needed = _needs_other_point(own, comparisons)
     if is_needed or _is_doubted(own, comparisons):
         tied = own.at_ties(comparisons)
         if any(each.tie for each in tied):
             return Judgement(own, tied, tied)
-    for point in nearby() if is_needed else ():
+    for point in nearby(own) if is_needed else ():
         others = _compare(point, arguments) if _is_comparable(point, own) else ()
         if others and _worst(others) in _DECISIVE:
             return Judgement(point, others, comparisons)
     return Judgement(own, comparisons, comparisons)
+
+
+def _by_entry_or_symmetric(
+    own: Derivatives,
+    arguments: Sequence[int],
+    symmetric: Callable[[Derivatives], Derivatives | None],
+) -> tuple[Derivatives, tuple[Comparison, ...]]:
+    """Compare entry by entry, and along symmetric changes where a gradient is right only there."""
+    comparisons = _compare(own, arguments)
+    if _worst(comparisons) is Decision.PASS:
+        return own, comparisons
+    other = symmetric(own)
+    if other is None or not _is_comparable(other, own):
+        return own, comparisons
+    others = _compare(other, arguments)
+    return (other, others) if _worst(others) < _worst(comparisons) else (own, comparisons)
 
 
 def _needs_other_point(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:

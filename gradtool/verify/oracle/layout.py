@@ -2,18 +2,24 @@
 
 Up to a budget every coordinate of the outputs is a row and every coordinate of an input a column.
 Beyond it a few random functionals of the outputs stand for the rows, and a few random directions
-for the columns.
+for the columns. The columns of a matrix that has to stay symmetric are symmetric directions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradtool.verify.oracle.steps import scales
+from gradtool.verify.oracle.symmetric_directions import (
+    SymmetricDirections,
+    all_directions,
+    count_of_directions,
+    random_directions,
+)
 from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import Directions, Functionals, generator
@@ -32,20 +38,24 @@ class Layout:
 
     `graphed` says which outputs are connected to an input that asks for a gradient; the others
     are claimed to have derivative zero. `functionals` has one random functional of the output
-    coordinates in each row, `directions` one random direction of an argument's coordinates in
-    each column; None stands for the identity.
+    coordinates in each row, `directions` one direction of an argument's coordinates in each
+    column, random or symmetric; None stands for the identity.
     """
 
     outputs: Coordinates
     graphed: tuple[bool, ...]
     inputs: tuple[Coordinates, ...]
     functionals: Functionals | None
-    directions: tuple[Directions | None, ...]
+    directions: tuple[Directions | SymmetricDirections | None, ...]
 
     @property
     def rows(self) -> int:
         """The number of rows."""
         return self.outputs.size if self.functionals is None else len(self.functionals)
+
+    def is_symmetric(self, argument: int) -> bool:
+        """The columns of an argument keep it symmetric."""
+        return isinstance(self.directions[argument], SymmetricDirections)
 
     @property
     def has_graph(self) -> bool:
@@ -117,17 +127,21 @@ def lay_out(
     seed: int,
     *,
     projected: bool = False,
+    symmetric: Collection[int] = (),
 ) -> Layout:
     """The rows and columns to compare for a function with these primals and outputs.
 
     With `projected` random functionals stand for the rows, however few there are, and every
     coordinate of an input is a column: where nothing but gradients is computed that is cheap.
+    The arguments `symmetric` only move along directions that keep them symmetric.
     """
     coordinates = Coordinates(outputs)
     directions = tuple(
-        None if projected else _directions(primal, seed, i) for i, primal in enumerate(primals)
+        None if projected else _directions(primal, seed, i, is_symmetric=i in symmetric)
+        for i, primal in enumerate(primals)
     )
-    most = MOST_ROWS if all(each is None for each in directions) else MOST_ROWS_BY_DIRECTIONS
+    is_sampled = not projected and any(map(_has_many_columns, primals))
+    most = MOST_ROWS_BY_DIRECTIONS if is_sampled else MOST_ROWS
     functionals = None
     if coordinates.size > most or projected:
         count = QUICK_PROJECTIONS if projected else PROJECTIONS
@@ -141,7 +155,16 @@ def lay_out(
     )
 
 
-def _directions(primal: Array, seed: int, argument: int) -> Directions | None:
-    if Coordinates([primal]).size <= MOST_COLUMNS:
-        return None
-    return Directions(generator(seed, f"directions {argument}"), primal, PROJECTIONS)
+def _directions(
+    primal: Array, seed: int, argument: int, *, is_symmetric: bool
+) -> Directions | SymmetricDirections | None:
+    rng = generator(seed, f"directions {argument}")
+    if is_symmetric:
+        if count_of_directions(primal) <= MOST_COLUMNS:
+            return all_directions(primal)
+        return random_directions(primal, rng, PROJECTIONS)
+    return Directions(rng, primal, PROJECTIONS) if _has_many_columns(primal) else None
+
+
+def _has_many_columns(primal: Array) -> bool:
+    return Coordinates([primal]).size > MOST_COLUMNS

@@ -17,6 +17,7 @@ from gradtool.verify.oracle.noise import Noise, measure
 from gradtool.verify.oracle.oracle import Query, numeric_derivative, working_eps
 from gradtool.verify.oracle.sampler import Sampler, widened
 from gradtool.verify.oracle.steps import epsilon, power_of_two, scales
+from gradtool.verify.oracle.symmetric_directions import SymmetricDirections
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.differentiable import Differentiable
 from gradtool.verify.protocol.observation import Array
@@ -183,7 +184,9 @@ class Numeric:
             for coordinate, length in enumerate(lengths)
         ]
 
-    def _line(self, argument: int, directions: Directions, number: int) -> Line:
+    def _line(
+        self, argument: int, directions: Directions | SymmetricDirections, number: int
+    ) -> Line:
         """The line along one direction; its scale is where a first coordinate has gone its own."""
         dtype = self._sampler.primals[argument].dtype
         reach = directions.reach(number)
