@@ -32,7 +32,7 @@ from gradtool.explore.source import (
     words,
 )
 from gradtool.explore.ties import ties
-from gradtool.explore.trial import exact_gradients
+from gradtool.explore.trial import exact_gradients, read_as_symmetric
 from gradtool.explore.values import (
     asymmetric,
     degenerate,
@@ -104,4 +104,7 @@ def _all_variants(
 def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator[Variant]:
     if not needs_symmetry(checkable.obj):
         exact = exact_gradients(checkable, point, case.seed)
+        # A gradient of symmetric matrices is right only where they are symmetric.
+        for at in read_as_symmetric(checkable, point, case.seed):
+            exact.pop(at, None)
         yield from asymmetric(point, exact, generator(case.seed, "asymmetric"))

@@ -23,6 +23,8 @@ from gradtool.explore.slope import has_other_slope, is_smooth
 from gradtool.explore.stale import stale_output
 from gradtool.explore.ties import same_slope
 from gradtool.results.report import Verdict
+from gradtool.verify.comparison.derivatives import Derivatives
+from gradtool.verify.comparison.one_triangle import read_by_triangle
 from gradtool.verify.examine import Outcome
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array, Cotangents, Observation
@@ -211,6 +213,16 @@ def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, 
     return {
         at: gradient for at, gradient in zip(places, found, strict=True) if gradient is not None
     }
+
+
+def read_as_symmetric(checkable: Checkable, point: Point, seed: int) -> list[int]:
+    """Return the positions of symmetric arguments of which forward reads one triangle."""
+    observed = _observed(checkable, point)
+    if observed is None:
+        return []
+    function, _ = observed
+    at = Derivatives(function, function.primals, seed=seed)
+    return [function.arguments[each].position for each in read_by_triangle(at, at.inputs)]
 
 
 def _exact(

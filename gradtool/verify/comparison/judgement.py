@@ -32,6 +32,8 @@ class Judgement:
     at: Derivatives
     comparisons: tuple[Comparison, ...]
     own: tuple[Comparison, ...]
+    symmetric: Derivatives | None = None
+    """Those along symmetric changes, where these are meant and show no less to be wrong."""
 
     @property
     def is_nearby(self) -> bool:
@@ -69,7 +71,12 @@ def judge(
         nearby: Returns the derivatives at points around some point.
         symmetric: Returns derivatives along symmetric changes; None where these are not meant.
     """
-    own, comparisons = _by_entry_or_symmetric(own, arguments, symmetric)
+    comparisons = _compare(own, arguments)
+    other = None if _worst(comparisons) is Decision.PASS else symmetric(own)
+    if other and _is_comparable(other, own):
+        others = _compare(other, arguments)
+        if _is_righter(others, comparisons):
+            own, comparisons, other = other, others, None
     is_needed = _needs_other_point(own, comparisons)
     if is_needed or _is_doubted(own, comparisons):
         tied = own.at_ties(comparisons)
@@ -79,23 +86,13 @@ def judge(
         others = _compare(point, arguments) if _is_comparable(point, own) else ()
         if others and _worst(others) in _DECISIVE:
             return Judgement(point, others, comparisons)
-    return Judgement(own, comparisons, comparisons)
+    return Judgement(own, comparisons, comparisons, other)
 
 
-def _by_entry_or_symmetric(
-    own: Derivatives,
-    arguments: Sequence[int],
-    symmetric: Callable[[Derivatives], Derivatives | None],
-) -> tuple[Derivatives, tuple[Comparison, ...]]:
-    """Compare entry by entry, and along symmetric changes where a gradient is right only there."""
-    comparisons = _compare(own, arguments)
-    if _worst(comparisons) is Decision.PASS:
-        return own, comparisons
-    other = symmetric(own)
-    if other is None or not _is_comparable(other, own):
-        return own, comparisons
-    others = _compare(other, arguments)
-    return (other, others) if _worst(others) < _worst(comparisons) else (own, comparisons)
+def _is_righter(others: Sequence[Comparison], comparisons: Sequence[Comparison]) -> bool:
+    """Return True if some argument is judged better than in `comparisons`, and none worse."""
+    pairs = [(_worst([a]), _worst([b])) for a, b in zip(others, comparisons, strict=True)]
+    return any(a < b for a, b in pairs) and all(a <= b for a, b in pairs)
 
 
 def _needs_other_point(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:

@@ -14,6 +14,13 @@ Where several entries tie for a maximum, or forward has another kink at the poin
 be an average of the gradients around it: tied entries may share the gradient of a maximum in any
 way, as long as the shares add up to one.
 
+A forward that reads one triangle of a symmetric matrix, as ``torch.linalg.eigh`` and ``cholesky``
+do, has derivatives of zero by the entries of the other triangle. The gradient may be that of single
+entries, or that of symmetric matrices, as PyTorch's own is: if the matrices of the case are
+symmetric (complex ones: Hermitian), a gradient passes that is right along all changes that keep
+them so. The sum of the gradients of an entry and its mirror image then counts, not each of them.
+With ``-v``, the rule says that it passed in this way.
+
 Why it matters
 --------------
 
@@ -253,6 +260,9 @@ def _is_derivable(subject: Subject, comparison: Comparison) -> bool:
 
 def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation | str | None:
     """The mistake that explains the finding."""
+    other = subject.given.symmetric
+    if other is not None and comparison.argument in other.symmetric:
+        return _cause_along_symmetric_changes(other, comparison.argument, name)
     diagnosis = diagnose(subject.given.at, comparison, name)
     if diagnosis is None or diagnosis.loose:
         at, recorded = subject.given.at, subject.recorded
@@ -261,6 +271,15 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
         if found is not None:
             return found
     return diagnosis.hint if diagnosis else None
+
+
+def _cause_along_symmetric_changes(other: Derivatives, argument: int, name: str) -> str:
+    """The mistake in the gradient of a symmetric argument of which forward reads one triangle."""
+    said = f"forward reads one triangle of `{name}`, and along symmetric changes"
+    diagnosis = diagnose(other, other.comparison(argument), name)
+    if diagnosis is None or diagnosis.loose:
+        return f"{said} the gradient is wrong, too"
+    return f"{said} {diagnosis.hint}"
 
 
 RULE = Rule(
