@@ -16,7 +16,7 @@ from gradtool.verify.basis import basis_of
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.comparison.forward_mode import JvpComparison, JvpError, compare_jvps
-from gradtool.verify.comparison.judgement import Judgement, judge
+from gradtool.verify.comparison.judgement import Judgement, is_comparable, judge
 from gradtool.verify.comparison.one_triangle import read_by_triangle
 from gradtool.verify.comparison.projection import passes
 from gradtool.verify.diagnosis import gated_gradients
@@ -267,7 +267,21 @@ class Subject:
         given, withheld = self.given, self.withheld
         # Jacobians of two points cannot be added up along one tangent.
         same = given.at is withheld.at
-        return compare_jvps(self.function, [given, withheld] if same else [given], self._seed)
+        judgements = [given, withheld] if same else [given]
+        found = compare_jvps(self.function, judgements, self._seed)
+        if any(each.off.any() for each in found):
+            return self._symmetric_jvps(judgements) or found
+        return found
+
+    def _symmetric_jvps(self, judgements: Sequence[Judgement]) -> list[JvpComparison] | None:
+        """The jvp of symmetric tangents, where only these are meant and it is right for them."""
+        at = judgements[0].at
+        other = None if at.symmetric else self._along_symmetric_changes(at)
+        if other is None or not is_comparable(other, at):
+            return None
+        compared = tuple(other.comparison(c.argument) for j in judgements for c in j.comparisons)
+        found = compare_jvps(self.function, [Judgement(other, compared, compared)], self._seed)
+        return None if any(each.off.any() for each in found) else found
 
     @cached_property
     def jvp_failure(self) -> str | None:

@@ -322,6 +322,12 @@ the gradients around the point. The gradient fails if `forward` is less steep on
 the direction of the largest deviation. For example, if two tied maxima each get the whole gradient,
 the gradient for moving both is twice the slope of `forward`.
 
+If a gradient of symmetric matrices fails entry by entry, gradtool looks whether `forward` reads
+only one triangle, as `torch.linalg.eigh` does: whether the outputs stay the same to the last bit as
+the other triangle changes. If so, an entry and its mirror image are moved together in all steps
+above, and the analytic value is the sum of both gradients. Entries of Hermitian matrices move
+with their conjugates.
+
 ## 6. The tolerance
 
 A correct `backward` rounds, too. In double precision, the tolerance is `rtol` = {rtol} times the

@@ -16,7 +16,7 @@ from gradtool.verify.comparison.analytic import width
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.judgement import Judgement
 from gradtool.verify.oracle.layout import Layout
-from gradtool.verify.protocol.coordinates import FloatArray
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
@@ -37,6 +37,11 @@ class JvpComparison:
     allowed: FloatArray
     size: FloatArray
     only_argument: int | None
+
+    @property
+    def off(self) -> BoolArray:
+        """Flags of the rows in which `jvp` is not the numeric derivative."""
+        return np.asarray(~(np.abs(self.jvp - self.numeric) <= self.allowed))
 
 
 class JvpError(Exception):

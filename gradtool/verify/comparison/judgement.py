@@ -73,7 +73,7 @@ def judge(
     """
     comparisons = _compare(own, arguments)
     other = None if _worst(comparisons) is Decision.PASS else symmetric(own)
-    if other and _is_comparable(other, own):
+    if other and is_comparable(other, own):
         others = _compare(other, arguments)
         if _is_righter(others, comparisons):
             own, comparisons, other = other, others, None
@@ -83,7 +83,7 @@ def judge(
         if any(each.tie for each in tied):
             return Judgement(own, tied, tied)
     for point in nearby(own) if is_needed else ():
-        others = _compare(point, arguments) if _is_comparable(point, own) else ()
+        others = _compare(point, arguments) if is_comparable(point, own) else ()
         if others and _worst(others) in _DECISIVE:
             return Judgement(point, others, comparisons)
     return Judgement(own, comparisons, comparisons, other)
@@ -124,6 +124,6 @@ def _is_singular(comparison: Comparison) -> bool:
     return bool(np.isin(comparison.numeric.status[undecided], _SINGULAR).any())
 
 
-def _is_comparable(point: Derivatives, own: Derivatives) -> bool:
+def is_comparable(point: Derivatives, own: Derivatives) -> bool:
     """Return True if the function can be differentiated at `point` as it can at its own."""
     return point.failure is None and point.layout.graphed == own.layout.graphed

@@ -129,9 +129,9 @@ def _changes_what_it_gets(subject: Subject) -> bool:
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:
     for found in subject.jvps:
-        wrong = ~(np.abs(found.jvp - found.numeric) <= found.allowed) & ~_is_rounded(found)
+        wrong = found.off & ~_is_rounded(found)
         if wrong.any():
-            yield _flaw(found, np.asarray(wrong), _tangents_of(subject, found))
+            yield _flaw(found, wrong, _tangents_of(subject, found))
 
 
 def _is_rounded(found: JvpComparison) -> np.ndarray:
