@@ -156,6 +156,14 @@ def test_a_gradient_of_symmetric_matrices_passes(write: Write, name: str) -> Non
     assert checks["GT101"].reason == BY_SYMMETRIC
 
 
+def test_so_does_one_whose_forward_insists_on_symmetric_matrices(write: Write) -> None:
+    line = "        factor = torch.linalg.cholesky(A)\n"
+    guard = (
+        "        if not torch.allclose(A, A.mT):\n            raise ValueError('not symmetric')\n"
+    )
+    assert checked(write, LOG_DET.replace(line, guard + line))[1] == []
+
+
 @pytest.mark.parametrize("text", [SQRT, LOG_DET], ids=["eigh", "cholesky"])
 def test_exploring_keeps_to_symmetric_matrices(write: Write, text: str) -> None:
     # A helper's source says nothing of symmetric matrices to those who read the Function's.
