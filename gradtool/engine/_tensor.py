@@ -208,7 +208,12 @@ class Tensor(TensorMethods):
         return self._array.__class__ is not ndarray and self.device.type == "cuda"
 
     def data_ptr(self) -> int:
-        """Address of the first element."""
+        """Address of the first element; zero where there is no memory."""
+        if not self._array.size:
+            from gradtool.engine._ops.shape.memory import memory_of
+
+            if not memory_of(self._array).size:
+                return 0
         return data_pointer(self._array)
 
     # ---- autograd ---------------------------------------------------------------------
@@ -443,6 +448,8 @@ class Tensor(TensorMethods):
         base = self._view.base
         reference = base.__dict__.get("_holder")  # of a dual tensor's primal: the dual tensor
         holder = None if reference is None else reference()
+        if holder is self:  # it was changed in place to be a view of what it was
+            return None
         return base if holder is None else holder
 
     def _is_view(self) -> bool:
@@ -524,6 +531,10 @@ class Tensor(TensorMethods):
             self._leaf_node = None
         from gradtool.engine._lazy import share
 
+        if value._array.shape != self._array.shape and self._storage is not None:
+            from gradtool.engine._ops.indexing.strided import keep_views
+
+            keep_views(self, value)
         share(self, value)
         if isinstance(value._storage, InferenceStorage):
             self._storage = value._storage
