@@ -48,10 +48,7 @@ def _copied(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     if source.device != x.device:
         source = source.to(device=x.device, non_blocking=non_blocking)
     if not (x._requires_grad and modes.grad):
-        fitted: Tensor = source.to(x.dtype).expand(x.shape)
-        # A view of what changes would lose its place in the graph.
-        shared = source._requires_grad and source._storage is x._storage is not None
-        return fitted.clone() if shared else fitted
+        return source.to(x.dtype).expand(x.shape)
     expanded_shape(source, x.shape)
     return _copy_over(x, source)
 
