@@ -209,12 +209,10 @@ class Tensor(TensorMethods):
 
     def data_ptr(self) -> int:
         """Address of the first element; zero where there is no memory."""
-        if not self._array.size:
-            from gradtool.engine._ops.shape.memory import memory_of
-
-            if not memory_of(self._array).size:
-                return 0
-        return data_pointer(self._array)
+        array = self._array
+        if not array.size and (array.base is None or not array.base.size):
+            return 0
+        return data_pointer(array)
 
     # ---- autograd ---------------------------------------------------------------------
 
@@ -532,9 +530,10 @@ class Tensor(TensorMethods):
         from gradtool.engine._lazy import share
 
         if value._array.shape != self._array.shape and self._storage is not None:
-            from gradtool.engine._ops.indexing.strided import keep_views
-
-            keep_views(self, value)
+            for each in self._storage.living_views():
+                if each._view is not None and each._view.base is self:
+                    each._view.steps[-1][0].keep_views(self, value)
+                    break
         share(self, value)
         if isinstance(value._storage, InferenceStorage):
             self._storage = value._storage
