@@ -208,11 +208,8 @@ class Tensor(TensorMethods):
         return self._array.__class__ is not ndarray and self.device.type == "cuda"
 
     def data_ptr(self) -> int:
-        """Address of the first element; zero where there is no memory."""
-        array = self._array
-        if not array.size and (array.base is None or not array.base.size):
-            return 0
-        return data_pointer(array)
+        """Address of the first element."""
+        return data_pointer(self._array)
 
     # ---- autograd ---------------------------------------------------------------------
 
@@ -446,8 +443,6 @@ class Tensor(TensorMethods):
         base = self._view.base
         reference = base.__dict__.get("_holder")  # of a dual tensor's primal: the dual tensor
         holder = None if reference is None else reference()
-        if holder is self:  # it was changed in place to be a view of what it was
-            return None
         return base if holder is None else holder
 
     def _is_view(self) -> bool:
@@ -529,11 +524,6 @@ class Tensor(TensorMethods):
             self._leaf_node = None
         from gradtool.engine._lazy import share
 
-        if value._array.shape != self._array.shape and self._storage is not None:
-            for each in self._storage.living_views():
-                if each._view is not None and each._view.base is self:
-                    each._view.steps[-1][0].keep_views(self, value)
-                    break
         share(self, value)
         if isinstance(value._storage, InferenceStorage):
             self._storage = value._storage

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradtool.config.schema import CaseConfig
 from gradtool.config.tensor_spec import is_tensor
+from gradtool.record.differentiated import differentiated
 
 
 @dataclass
@@ -31,7 +32,9 @@ def read_notes(folder: Path, limit: int) -> list[Recorded]:
         recorded = found.setdefault(key, Recorded(Path(note["file"]), note["function"]))
         _add(recorded, note)
     for recorded in found.values():
-        recorded.cases = _chosen(recorded.cases)[:limit]
+        wanted = differentiated(recorded.file, recorded.function)
+        cases = (_to_check(case, wanted) for case in _chosen(recorded.cases))
+        recorded.cases = list({signature(case): case for case in cases}.values())[:limit]
     return [found[key] for key in sorted(found)]
 
 
@@ -56,6 +59,30 @@ def _add(recorded: Recorded, note: dict[str, Any]) -> None:
         )
     elif not any(signature(case) == signature(other) for other in recorded.cases):
         recorded.cases.append(case)
+
+
+def _to_check(case: CaseConfig, wanted: frozenset[int]) -> CaseConfig:
+    """The case in double precision, with each gradient that backward may return.
+
+    An input that needs no gradient in a program may need one in the next.
+    """
+    args = tuple(_with_gradient(_in_double(each), at, wanted) for at, each in enumerate(case.args))
+    return CaseConfig(args=args, kwargs={k: _in_double(v) for k, v in case.kwargs.items()})
+
+
+def _with_gradient(value: Any, at: int, wanted: frozenset[int]) -> Any:
+    if is_tensor(value) and at in wanted:
+        return {key: each for key, each in value.items() if key != "requires_grad"}
+    return value
+
+
+def _in_double(value: Any) -> Any:
+    """The argument without float32, which programs use for speed and which shows fewer digits."""
+    if isinstance(value, list):
+        return [_in_double(each) for each in value]
+    if is_tensor(value) and value.get("dtype") == "float32":
+        return {key: each for key, each in value.items() if key != "dtype"}
+    return value
 
 
 def _obstacles(value: Any) -> Iterator[str]:

@@ -44,7 +44,7 @@ def arguments(folder: Path, call: str, **options: Any) -> tuple[Any, ...]:
     return case.args
 
 
-X = {"shape": [3, 2], "dtype": "float32", "low": 1.0, "high": 1.0}
+X = {"shape": [3, 2], "low": 1.0, "high": 1.0}
 
 
 @pytest.mark.parametrize(

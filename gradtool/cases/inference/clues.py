@@ -59,7 +59,7 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
     bodies = _source(cls.forward), _context(cls, names)
     forward, context = map(_use, bodies)
     backward = _source(_backward(cls))
-    none = set(_always_none(backward, names)) if backward else set()
+    none = set(always_none(backward, names)) if backward else set()
     given = set(_given(backward, names)) - none if backward else set()
     differentiated = set(names) - none if backward and _returns(backward) else set()
     tensors = forward.saved | context.saved | forward.attributes
@@ -144,7 +144,7 @@ def _returns(node: FunctionNode) -> list[list[ast.expr]]:
     return [value.elts if isinstance(value, ast.Tuple) else [value] for value in values if value]
 
 
-def _always_none(node: FunctionNode, names: Iterable[str]) -> Iterator[str]:
+def always_none(node: FunctionNode, names: Iterable[str]) -> Iterator[str]:
     """Yield the `names` for which every return has None, or a local name that is always None."""
     empty = _only_none(node)
     for name, entries in _by_name(node, names):

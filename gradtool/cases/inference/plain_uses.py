@@ -151,6 +151,8 @@ def _kind(parent: ast.AST, child: ast.AST) -> str:
             return _CALL
         case ast.Call(func=ast.Name(id="range")):
             return _RANGE
+        case ast.Call(func=ast.Name(id="float" | "int" | "round")):
+            return _NUMBER
         case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
             return _NUMBER
         case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="tensor")):

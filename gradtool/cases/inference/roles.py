@@ -83,7 +83,7 @@ def may_be_tensor(parameter: inspect.Parameter, clues: Clues) -> bool:
     name, note = _plain_name(parameter), _annotation(parameter)
     if "Tensor" in note or parameter.name in clues.documented:
         return True
-    if note and _annotated(name, note):
+    if (note and _annotated(name, note)) or parameter.name in clues.uses.numbers:
         return False
     plain = bool(_named(name)) or parameter.name in clues.plain or name in _NEVER_TENSORS
     return parameter.name in clues.tensors or not plain

@@ -127,11 +127,7 @@ def base_of(x: Any) -> Tensor | None:
     """Return the base that carries the tangent of a view; None for what is no such view."""
     view = x._view
     apart = view is None or _APART in x.__dict__ or _APART in x.__dict__.get("_value", x).__dict__
-    if apart:
-        return None
-    reference = view.base.__dict__.get("_holder")
-    holder: Tensor | None = None if reference is None else reference()
-    return view.base if holder is None or holder._level is not x._level else holder
+    return None if apart else view.base
 
 
 # ---- what a jvp returns ---------------------------------------------------------------------

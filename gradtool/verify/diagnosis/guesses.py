@@ -20,6 +20,7 @@ from gradtool.verify.thresholds.diagnosis import (
     AT_OUTPUT_STEP,
     FACTOR_EXACT,
     FACTOR_MOST_DENOMINATOR,
+    FACTOR_NEAR_ONE,
     PERMUTED_MOST_AXES,
     REARRANGED_NORM_DIFFERENCE,
     ROLLED_MOST_SHIFTS,
@@ -303,6 +304,8 @@ def factor_words(factor: float, counts: Collection[int] = ()) -> str:
 
     `counts` are numbers of entries that a sum or a mean may run over.
     """
+    if FACTOR_EXACT < abs(factor - 1) < FACTOR_NEAR_ONE:
+        return f"1 {'-' if factor < 1 else '+'} {abs(factor - 1):.2g}"
     for denominator in range(1, FACTOR_MOST_DENOMINATOR + 1):
         whole = round(factor * denominator)
         if whole and abs(factor * denominator - whole) <= FACTOR_EXACT * abs(whole):

@@ -8,6 +8,11 @@ the numeric side, `DOUBLE_RTOL`. Doubled: 0.333334 is 1/3 as well. Halved: a fac
 float32 is a decimal more often.
 """
 
+FACTOR_NEAR_ONE = 1e-4
+"""Unit: part of the factor. A factor this near to one is written as its difference from one, of
+which six digits would show nothing. Doubled or halved: a few factors are written the other way.
+"""
+
 FACTOR_MOST_DENOMINATOR = 1000
 """Unit: denominator. Means run over at most this many entries in cases that are checked in full.
 With `FACTOR_EXACT` about one fraction up to here fits any factor near one by chance, since the

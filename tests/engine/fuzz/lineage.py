@@ -10,14 +10,13 @@ from tests.engine.fuzz.doubts import bound_names, read_names
 
 DERIVED, LINEARIZED, INTEGERS = "derived", "linearized", "integers"
 """Results of transforms and of recorded derivatives; of `linearize`; what was written into."""
-INFERENCE, REPLACED = "inference", "replaced"
-"""What was computed in inference mode; what got other data."""
+INFERENCE = "inference"
+"""What was computed in inference mode."""
 
 _KINDS = {
     DERIVED: re.compile(r"torch\.func\.|autograd\.functional|autograd\.grad\(|backward\("),
     LINEARIZED: re.compile(r"torch\.func\.linearize"),
     INFERENCE: re.compile(r"inference_mode"),
-    REPLACED: re.compile(r"\.data = "),
     INTEGERS: re.compile(r"\] = |\.(masked_|index_)?fill_\(|\.bernoulli_\("),
 }
 

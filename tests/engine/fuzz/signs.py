@@ -15,9 +15,7 @@ OF_LAYOUT = frozenset(("stride", "storage_offset", "_base", "is_view", "is_conj"
 FROM_LAYOUT = OF_LAYOUT | {"grad_fn", "error"}
 """What follows from that: nodes of changes in place through views, and whether they are refused."""
 FROM_TANGENT = frozenset(("tangent", "tangent.dtype", "tangent.shape", "tangent.value"))
-FROM_GRAPH = frozenset((
-    "value", "grad", "requires_grad", "grad_fn", "is_leaf", "events", "error", "extra", "missing",
-))  # fmt: skip
+FROM_GRAPH = frozenset(("value", "grad", "requires_grad", "grad_fn", "is_leaf", "events", "error"))
 """What follows from a graph of other nodes."""
 FROM_RECORDING = frozenset((
     "requires_grad", "is_leaf", "grad_fn", "retains_grad", "grad", "error", "events",
@@ -32,7 +30,7 @@ OF_TRACES = ("a leaf Variable", "more than one element of the written-to", "a 0-
 STALE = re.compile(r"is a view|A view was created in")
 """Of a view that cannot be followed."""
 STEPS = re.compile(
-    r"\b(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside|eq|ne|lt|gt|le|ge|any|all|abs)\("
+    r"\b(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside|eq|ne|lt|gt|le|ge|any|all)\("
     r"|[!=<>]= |[<>] |//|argm|argsort|nonzero"
 )
 """What tells apart numbers that agree but for their last bits."""
@@ -40,7 +38,6 @@ ON_ITSELF = re.compile(r"\b(t\d+)\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow
 LACKS_TANGENT = re.compile(r"Trying to use forward AD with .*_backward that does not support it")
 COMPOSED = re.compile(r"\.(repeat|tile|stack|hstack|vstack|dstack|kron)\(")
 """Operations that take several steps, the last of which is a view."""
-FORWARD = re.compile(r"linearize|jvp|jacfwd|hessian|forward-mode")
 _LAST_BITS = 4096
 
 

@@ -70,34 +70,3 @@ def test_padding_is_refused_that_the_dtype_does_not_have(torch: Any) -> None:
             pad(torch.ones(2).to(dtype), (1, 0), value=value)
     with pytest.raises(TypeError, match="must be float, not complex"):
         pad(torch.ones(2), (1, 0), value=2j)
-
-
-def test_views_stay_where_they_are_when_their_base_gets_another_shape(torch: Any) -> None:
-    x = torch.arange(3.0, requires_grad=True) * 1
-    view = x[1:]
-    x.as_strided_((2,), (1,))
-    assert (view * 2).tolist() == [2.0, 4.0]
-    assert view.grad_fn.name() == "AsStridedBackward0"
-    y = torch.zeros((), requires_grad=True) * 1
-    other = y.permute(())
-    y.data = torch.ones(1, 1)
-    assert other.tolist() == 0.0
-    assert torch.ones(0).data_ptr() == 0
-
-
-def test_numbers_are_made_of_parts_that_lie_in_pairs(torch: Any) -> None:
-    x = torch.arange(6.0)
-    assert torch.view_as_complex(x[2:].view(2, 2)).tolist() == [2 + 3j, 4 + 5j]
-    with pytest.raises(RuntimeError, match="storage_offset divisible by 2"):
-        torch.view_as_complex(x[1:3])
-    with pytest.raises(RuntimeError, match="stride divisible by 2"):
-        torch.view_as_complex(x.view(2, 3)[:, :2])
-
-
-def test_a_number_as_weight_is_not_saved(torch: Any) -> None:
-    x = torch.ones((), requires_grad=True)
-    between = torch.lerp(x, torch.tensor(3.0), 0.25)
-    assert between.item() == 1.5
-    for _ in range(2):
-        between.backward()
-    assert x.grad.item() == 1.5

@@ -309,13 +309,6 @@ class Primitive:
 
         renew(tensor, view)
 
-    @staticmethod
-    def keep_views(base: Tensor, became: Tensor) -> None:
-        """Let the views of a tensor that gets another shape stay where they are in its memory."""
-        from gradtool.engine._ops.indexing.strided import keep_views
-
-        keep_views(base, became)
-
     def record(
         self,
         needed: tuple[int, ...],

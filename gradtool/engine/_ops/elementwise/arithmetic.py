@@ -283,16 +283,6 @@ _lerp = elementwise(
 )
 
 
-_lerp_by_number = elementwise(
-    "lerp",
-    lambda x, end, *, weight: _between(x, end, x.dtype.type(weight)),
-    Product(lambda g, weight: g * (1 - weight)),
-    Product(lambda g, weight: g * weight),
-    arguments=("x", "end"),
-    dtypes=SMOOTH,
-)
-
-
 def _lerp_node(_x: Any, _end: Any, weight: Any) -> str:
     return f"LerpBackward{int(isinstance(weight, Tensor))}"
 
@@ -318,9 +308,7 @@ def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     if not x.dtype.is_differentiable:
         kernel = "lerp_kernel_tensor" if isinstance(weight, Tensor) else "lerp_kernel_scalar"
         raise not_implemented(kernel, x._array.dtype)
-    if isinstance(weight, Tensor):
-        return promoted(_lerp, (x, end, weight))
-    return promoted(_lerp_by_number, (x, end), weight=weight)
+    return promoted(_lerp, (x, end, weight))
 
 
 def _require_dtype_of(x: Tensor, name: str, other: Tensor) -> None:

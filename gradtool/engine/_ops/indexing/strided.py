@@ -174,20 +174,6 @@ def _view_of_base(out: Tensor, size: Ints, stride: Ints, offset: int) -> None:
         view.steps = ((_as_strided, params), *flips)
 
 
-def keep_views(base: Tensor, became: Tensor) -> None:
-    """Let the views of a tensor that gets another shape stay where they are in its memory."""
-    start = offset_of(memory(became))
-    for each in base._shared_storage().living_views():
-        view = each._view
-        if view is None or view.base is not base or each.dtype is not became.dtype:
-            continue
-        size, stride = tuple(each.shape), tuple(each.stride())
-        offset = offset_of(memory(each)) - start
-        params = {"size": size, "stride": stride, "offset": offset, "layout": became.stride()}
-        flips = [step for step in view.steps if isinstance(step[0], Flip)]
-        view.steps = ((_as_strided, params), *flips)
-
-
 # ---- copies with a view replaced -------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.inplace import check_in_place
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.creation.creation import empty
-from gradtool.engine._tensor import Tensor, data_pointer, wrap
+from gradtool.engine._tensor import Tensor, data_pointer
 
 # ---- where a tensor lies --------------------------------------------------------------------
 
@@ -218,12 +218,7 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 def resize(x: Tensor, shape: Ints) -> None:
     """Give a tensor another shape in its memory, which grows for all that share it if need be."""
     before, storage = memory_of(memory(x)), x._storage
-    fresh = resized(memory(x), shape)
-    if storage is not None:
-        from gradtool.engine._ops.indexing.strided import keep_views
-
-        keep_views(x, wrap(fresh))
-    hold(x, fresh)
+    hold(x, resized(memory(x), shape))
     after = memory_of(memory(x))
     if storage is None or data_pointer(after) == data_pointer(before):
         return

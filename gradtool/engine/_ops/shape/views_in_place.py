@@ -16,7 +16,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import check_in_place
 from gradtool.engine._ops.core.node_names import NodeName, give_name, numbered
 from gradtool.engine._ops.core.op import METHODS, method
-from gradtool.engine._ops.indexing.strided import as_strided, keep_views
+from gradtool.engine._ops.indexing.strided import as_strided
 from gradtool.engine._tensor import Tensor, alias
 from gradtool.engine._views import View
 
@@ -31,7 +31,7 @@ def _becoming(name: str, node: NodeName) -> Callable[..., Tensor]:
             check_change(x, f"{name}_", ())
         view: Tensor = viewed(x, *args, **named)
         if x._view is None:
-            _lead_back(x, view, viewed, args, named)
+            _lead_back(x, viewed, args, named)
         if _turn_into(x, view):
             shown = node if isinstance(node, str) else node(x, *args, **named)
             give_name(x, shown or "")
@@ -71,9 +71,7 @@ def _of_parts(view: View) -> bool:
     )
 
 
-def _lead_back(
-    x: Tensor, view: Tensor, viewed: Callable[..., Tensor], args: Any, named: Any
-) -> None:
+def _lead_back(x: Tensor, viewed: Callable[..., Tensor], args: Any, named: Any) -> None:
     """Put the inverse of a step before those of each view of `x`."""
     views = [] if x._storage is None else x._storage.living_views()
     held = [each._view for each in views if each._view is not None and each._view.base is x]
@@ -85,15 +83,12 @@ def _lead_back(
     modes.grad = True
     try:
         node: Any = viewed(before, *args, **named)._node
-        became = alias(viewed(alias(array), *args, **named)._array)
-        (back,) = node._vjp(became, None)
+        (back,) = node._vjp(alias(viewed(alias(array), *args, **named)._array), None)
     finally:
         modes.grad = recording
-    if back._view is None or back._view.base is not became:
-        keep_views(x, view)  # No step leads back from one that shows not all of the elements.
-        return
     for each in held:
-        if each.base is x:
+        # The inverse of a step that shows not all of the elements is no view.
+        if back._view is not None and each.base is x:
             each.steps = back._view.steps + each.steps
 
 

@@ -11,9 +11,9 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gradtool.engine._registered_ops import RegisteredOp
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.function import Function
+from gradtool.engine.library._registered import RegisteredOp
 
 __all__ = [
     "CustomOpDef",
