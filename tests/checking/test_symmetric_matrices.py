@@ -156,10 +156,11 @@ def test_a_gradient_of_symmetric_matrices_passes(write: Write, name: str) -> Non
     assert checks["GT101"].reason == BY_SYMMETRIC
 
 
-def test_so_does_one_whose_forward_insists_on_symmetric_matrices(write: Write) -> None:
+@pytest.mark.parametrize("how", ["A, A.mT", "A, A.mT, rtol=1e-10, atol=1e-10"])
+def test_so_does_one_whose_forward_insists_on_symmetric_matrices(write: Write, how: str) -> None:
     line = "        factor = torch.linalg.cholesky(A)\n"
     guard = (
-        "        if not torch.allclose(A, A.mT):\n            raise ValueError('not symmetric')\n"
+        f"        if not torch.allclose({how}):\n            raise ValueError('not symmetric')\n"
     )
     assert checked(write, LOG_DET.replace(line, guard + line))[1] == []
 

@@ -202,10 +202,10 @@ HULL_MOST_ROWS = 16
 longer where all of their inputs are equal. Halved: a mistake in few of many outputs is missed.
 """
 
-TRIANGLE_LOOKS = (1.0, 2.0**-10, 2.0**-24)
+TRIANGLE_LOOKS = (1.0, 2.0**-10, 2.0**-24, 2.0**-38)
 """Unit: part of the matrix's scale. Moves of one triangle, after which the outputs of a function
 that does not read it are the same to the last bit: a large one and a small one, since outputs may
-be cut off, and one that passes for symmetric with allclose. Doubled or halved: nothing in the zoo.
+be cut off, and two that pass for symmetric with allclose. Doubled or halved: nothing in the zoo.
 """
 
 # ---- rows that are products with random cotangents ------------------------------------------
