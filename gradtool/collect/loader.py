@@ -40,7 +40,7 @@ from gradtool.results.paths import real_path, shown_path
 from gradtool.results.report import Location
 from gradtool.sandbox.interrupts import is_interruptible
 from gradtool.sandbox.timeout import TimedOut
-from gradtool.sandbox.user_errors import UserError, describe, summarise
+from gradtool.sandbox.user_errors import UserError, describe, summarize
 
 if TYPE_CHECKING:
     from gradtool.collect.inventory import Entry
@@ -379,7 +379,7 @@ def _is_of_users(error: BaseException, folder: Path) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     if not frames or not Path(frames[-1].filename).is_relative_to(folder):
         return False
-    return not any(_IS_ELSEWHERE.search(text) for text in (summarise(error), frames[-1].line or ""))
+    return not any(_IS_ELSEWHERE.search(text) for text in (summarize(error), frames[-1].line or ""))
 
 
 def _hint(error: BaseException) -> str | None:

@@ -15,7 +15,7 @@ from types import ModuleType, TracebackType
 
 from gradtool.collect.import_root import ImportRoot
 from gradtool.collect.replacement import replaced, shown_file, statement_at
-from gradtool.sandbox.user_errors import summarise
+from gradtool.sandbox.user_errors import summarize
 
 _MOST = 300
 """Statements that are replaced before the import is given up."""
@@ -141,7 +141,7 @@ def _reason(error: Exception, statement: ast.stmt) -> tuple[str, str]:
     """The name that a statement lacks, and why, as a predicate."""
     if not isinstance(statement, ast.Import | ast.ImportFrom):
         first = ast.unparse(statement).splitlines()[0]
-        return f"`{first[:60]}`", f"raised {summarise(error)}"
+        return f"`{first[:60]}`", f"raised {summarize(error)}"
     name = (isinstance(statement, ast.Import) and _lacking(error, statement)) or _imported_name(
         statement
     )
@@ -152,7 +152,7 @@ def _reason(error: Exception, statement: ast.stmt) -> tuple[str, str]:
     lacking = _lacking(error, statement)
     if lacking and isinstance(statement, ast.ImportFrom):
         return f"{name}.{lacking}", "cannot be imported"
-    return name, f"failed to import ({summarise(error)})"
+    return name, f"failed to import ({summarize(error)})"
 
 
 def _imported_name(statement: ast.Import | ast.ImportFrom) -> str:

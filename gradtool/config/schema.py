@@ -27,7 +27,8 @@ class CaseConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str | None = None
     """Reason for the tolerance; by default that of the Function."""
     expires: date | None = None
-    """The last day of its tolerance, such as `2027-01-31`; after it, GT512 fails."""
+    """The expiry date of its tolerance, such as `2027-01-31`; after that day, GT512 fails the
+    run."""
 
 
 def case_name(case: CaseConfig, number: int) -> str:
@@ -52,7 +53,7 @@ class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     cases: tuple[CaseConfig, ...] = ()
     """Its cases. Without this key, they come from `sample_inputs` or inference."""
     module: ModuleConfig | None = None
-    """How to construct an `nn.Module`; by default with the defaults of its constructor."""
+    """How to construct an `nn.Module`; by default, with its constructor's default arguments."""
     atol: Tolerance | None = None
     """Absolute tolerance of each of its cases."""
     rtol: Tolerance | None = None
@@ -60,15 +61,16 @@ class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     reason: str | None = None
     """Reason for the tolerance or the surrogate gradient, shown in reports."""
     expires: date | None = None
-    """The last day of the tolerance, such as `2027-01-31`; after it, GT512 fails."""
+    """The expiry date of the tolerance, such as `2027-01-31`; after that day, GT512 fails the
+    run."""
     surrogate: tuple[str, ...] = ()
-    """Arguments of `forward` whose gradient differs from the derivative on purpose. The two are
-    not compared; needs a `reason`."""
+    """Arguments of `forward` whose gradient differs from the derivative on purpose. The two are not
+    compared. Requires a `reason`."""
     surrogate_of: str | None = None
-    """A function of the module, with arguments of the same names, whose derivative these gradients
-    are."""
+    """A function in the module, with the same argument names, whose derivative these gradients
+    should equal."""
     ignore: dict[str, str] = {}
-    """Rules to skip, each by its code or the start of one, with a reason."""
+    """Rules to skip: a code or code prefix for each, with a reason."""
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,8 +87,8 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory_limit: str | None = None
     """Additional memory that each Function may use: `512MiB`, or `none`. CPU only."""
     exclude: tuple[str, ...] = ()
-    """Paths to skip when searching folders; `*` and `?` are wildcards. One without a slash is a
-    name at any depth, one with a slash is relative to the file."""
+    """Paths to skip when searching folders; `*` and `?` are wildcards. A pattern without a slash
+    matches a name at any depth; one with a slash is relative to the file."""
     atol: Tolerance | None = None
     """Absolute tolerance; by default it follows the dtype and the error of the numeric
     derivative."""
@@ -96,15 +98,16 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Also differentiate the recorded forward step by step; `false`: rely
     on evaluations alone."""
     explore: Literal["off", "quick", "deep"] | None = None
-    """Effort to find other arguments at which a Function is wrong."""
+    """How hard to look for other arguments for which a Function is wrong."""
     dtype: Literal["float32", "float64"] | None = None
     """Dtype of floating-point tensors that do not give one."""
     strict: bool | None = None
     """Treat warnings as failures."""
     select: tuple[str, ...] = ()
-    """Check only these rules, by code or the start of one."""
+    """Check only these rules, given by code or code prefix."""
     ignore: tuple[str, ...] = ()
-    """Skip these rules. For one Function, give a reason under `functions` instead."""
+    """Skip these rules. For a single Function, list them under `functions` instead, with a
+    reason."""
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,5 +118,5 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     check: Defaults = Defaults()
     """Defaults for every Function. Each key has an option of the same name, which overrides it."""
     functions: dict[str, FunctionConfig] = {}
-    """Configuration of each Function. A key is its name, or `file.py::Name` if several files have
+    """Configuration of each Function. A key is its name, or `file.py::Name` if several files define
     that name; the path is relative to the folder of this file."""

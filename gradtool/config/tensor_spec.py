@@ -107,9 +107,10 @@ class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     low: float | None = None
     """Lower bound of uniform entries; without `low` and `high`, entries are standard normal."""
     high: float | None = None
-    """Upper bound of uniform entries, excluded; if equal to `low`, all entries have that value."""
+    """Exclusive upper bound of uniform entries; if equal to `low`, all entries have that value."""
     requires_grad: bool | None = None
-    """Check the gradient with respect to it; by default, if the dtype can have one."""
+    """Whether to check the gradient with respect to it; by default, true if the dtype can have
+    one."""
 
 
 def is_tensor(value: object) -> bool:

@@ -110,12 +110,12 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 
 def _body(array: Any, indent: int) -> str:
     """The numbers in nested brackets."""
-    summarise = array.size > THRESHOLD
-    shown = _edges(array) if summarise else array
+    summarize = array.size > THRESHOLD
+    shown = _edges(array) if summarize else array
     text, width = _column(shown)
     if array.ndim == 0:
         return text(array.item())
-    return _rows(array, indent, summarise, text, width)
+    return _rows(array, indent, summarize, text, width)
 
 
 def _edges(array: Any) -> Any:
@@ -127,15 +127,15 @@ def _edges(array: Any) -> Any:
     return array
 
 
-def _rows(array: Any, indent: int, summarise: bool, text: Text, width: int) -> str:
+def _rows(array: Any, indent: int, summarize: bool, text: Text, width: int) -> str:
     """One level of brackets."""
     if array.ndim == 1:
-        return _line(array, indent, summarise, text, width)
+        return _line(array, indent, summarize, text, width)
     rows: list[str] = [
-        _rows(each, indent + 1, summarise, text, width)
-        for each in (array if not summarise else _ends(array))
+        _rows(each, indent + 1, summarize, text, width)
+        for each in (array if not summarize else _ends(array))
     ]
-    if summarise and len(array) > 2 * EDGE_ITEMS:
+    if summarize and len(array) > 2 * EDGE_ITEMS:
         rows.insert(EDGE_ITEMS, "...")
     separator = "," + "\n" * int(array.ndim - 1) + " " * (indent + 1)
     return "[" + separator.join(rows) + "]"
@@ -147,10 +147,10 @@ def _ends(array: Any) -> Sequence[Any]:
     return [*array[:EDGE_ITEMS], *array[-EDGE_ITEMS:]]
 
 
-def _line(array: Any, indent: int, summarise: bool, text: Text, width: int) -> str:
+def _line(array: Any, indent: int, summarize: bool, text: Text, width: int) -> str:
     """The innermost brackets, on as many lines as needed."""
-    numbers = [text(number) for number in (_ends(array) if summarise else array)]
-    if summarise and len(array) > 2 * EDGE_ITEMS:
+    numbers = [text(number) for number in (_ends(array) if summarize else array)]
+    if summarize and len(array) > 2 * EDGE_ITEMS:
         numbers.insert(EDGE_ITEMS, " ...")
     per_line = max(1, (LINE_WIDTH - indent) // (width + 2))
     lines = [

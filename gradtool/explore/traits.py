@@ -14,7 +14,7 @@ import numpy as np
 from gradtool.verify.protocol.observation import Array
 
 _CLOSE = 1e-6
-"""Difference up to which numbers that a user typed or normalised count as equal."""
+"""Difference up to which numbers that a user typed or normalized count as equal."""
 
 _SHRINKING = (0.7, 0.98)
 """Factors for numbers that are to stay below any bound that those of the case are below."""

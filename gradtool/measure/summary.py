@@ -38,7 +38,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def trust(self) -> str:
-        """``do not use`` (relative range above 25 %, or few samples), ``noisy`` (10 %) or empty."""
+        """``do not use`` (relative range above 25%, or few samples), ``noisy`` (10%) or empty."""
         if self.relative_iqr > UNUSABLE or self.n < FEWEST:
             return "do not use"
         return "noisy" if self.relative_iqr > NOISY else ""
@@ -66,7 +66,7 @@ def summarize(samples: Sequence[float]) -> Summary:
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
-    """Ratio of two times, with its 95 % interval."""
+    """Ratio of two times, with its 95% interval."""
 
     value: float
     low: float
@@ -77,7 +77,7 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
         """``faster``, ``slower``, ``no difference`` or ``cannot tell``.
 
         The interval of the last two contains 1. That of ``no difference`` is so narrow that a
-        difference of 10 % would have been seen.
+        difference of 10% would have been seen.
         """
         if self.high < 1:
             return "faster"

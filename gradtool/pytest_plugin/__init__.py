@@ -1,4 +1,4 @@
-"""The pytest plugin: ``pytest --gradtool my_ops.py`` makes a test of each Function at each case.
+"""The pytest plugin: ``pytest --gradtool my_ops.py`` makes a test for each case of each Function.
 
 pytest loads this file in every project that has gradtool installed, so it imports no other module
 of gradtool until ``--gradtool`` is given.

@@ -141,7 +141,7 @@ class Writer(Protocol):
 
 
 class FindingsRepr:
-    """Findings in the form in which pytest prints, summarises and pickles failures."""
+    """Findings in the form in which pytest prints, summarizes and pickles failures."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self._findings = findings

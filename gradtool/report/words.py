@@ -62,9 +62,9 @@ def is_nan(value: float | str) -> bool:
 
 
 def branches(coverage: Coverage) -> str:
-    """The coverage of a Function: ``branches: 5 of 7 covered (71 %)``."""
+    """The coverage of a Function: ``branches: 5 of 7 covered (71%)``."""
     covered, every = coverage.covered, coverage.branches
-    return f"branches: {covered} of {every} covered ({coverage.percent:.0f} %)"
+    return f"branches: {covered} of {every} covered ({coverage.percent:.0f}%)"
 
 
 def evaluations(cost: Cost) -> str:

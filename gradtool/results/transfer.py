@@ -123,11 +123,11 @@ class Fit(_Record, frozen=True, kw_only=True):
     """The number of sizes it is fitted to."""
     latency: float | None = None
     latency_interval: tuple[float, float] | None = None
-    """95 % interval of the latency, in seconds."""
+    """95% interval of the latency, in seconds."""
     gbps: float | None = None
     """The rate that large sizes come near to."""
     gbps_interval: tuple[float, float] | None = None
-    """95 % interval of that rate; None if it has no upper end."""
+    """95% interval of that rate; None if it has no upper end."""
     half_size: float | None = None
     """Bytes at which half of that rate is reached."""
     worst: float | None = None

@@ -31,7 +31,7 @@ class UserError:
 def describe(error: BaseException, home: Path) -> UserError:
     """Describe `error`, which code below the folder `home` raised."""
     debugger.debug(error, _is_internal)
-    return UserError(summarise(error), _location(error, home), _detail(error))
+    return UserError(summarize(error), _location(error, home), _detail(error))
 
 
 def user_method(error: BaseException, home: Path) -> str | None:
@@ -42,7 +42,7 @@ def user_method(error: BaseException, home: Path) -> str | None:
     return None
 
 
-def summarise(error: BaseException) -> str:
+def summarize(error: BaseException) -> str:
     """The type and the first line of the text of `error`."""
     try:
         # `__str__` may be the user's code, and fail as well.

@@ -253,7 +253,7 @@ class _Run:
         if short:
             self.notices.append(
                 f"the budget of {self._options.budget:g} s ran out before {short} of "
-                f"{len(self._planned)} cells had 15 samples and a spread below 5 %"
+                f"{len(self._planned)} cells had 15 samples and a spread below 5%"
             )
 
     def _probe(self) -> None:

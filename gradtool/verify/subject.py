@@ -175,7 +175,7 @@ class Subject:
         return {**surrogates(self, self._undeclared_judgement, nonlinear), **nonlinear}
 
     @property
-    def recognised(self) -> dict[int, str]:
+    def recognized(self) -> dict[int, str]:
         """The arguments with an undeclared surrogate, and the name of its kind."""
         return self.excused or self.not_linear
 

@@ -31,7 +31,7 @@ from gradtool.results.report import CaseResult, CheckResult, Coverage, Location,
 from gradtool.sandbox.interrupts import disable_interrupts
 from gradtool.sandbox.memory_limit import memory_limit
 from gradtool.sandbox.seal import Seal
-from gradtool.sandbox.user_errors import UserError, summarise, without_addresses
+from gradtool.sandbox.user_errors import UserError, summarize, without_addresses
 from gradtool.verify.rules import RULES
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
 from gradtool.workers.channel import Channel
@@ -291,7 +291,7 @@ def _not_examined(discovery: Discovery, error: Exception) -> CheckResult:
     """GT001 for a module that was imported, and leaves what no code expects."""
     text = without_addresses("".join(traceback.format_exception(error)))
     problem = LoadError(
-        f"cannot be examined: {summarise(error)}",
+        f"cannot be examined: {summarize(error)}",
         UserError(type(error).__name__, None, text),
         "check whether the code replaced attributes of a function, class, module or exception",
     )

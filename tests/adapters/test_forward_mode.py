@@ -48,16 +48,16 @@ def test_each_row_is_pushed_through_the_functions_own_jvp() -> None:
     ]
 
 
-def test_undefined_tangents_reach_a_jvp_that_materialises_them_as_zeros() -> None:
+def test_undefined_tangents_reach_a_jvp_that_materializes_them_as_zeros() -> None:
     got = []
 
-    class Materialising(Product):
+    class Materializing(Product):
         @staticmethod
         def jvp(ctx, dx, dy):
             got.append(dy.tolist())
             return dx + dy
 
-    it = at(Materialising, leaf(*X), leaf(*Y))
+    it = at(Materializing, leaf(*X), leaf(*Y))
     it.jvps(it.primals, [(np.ones(2), None)])
     assert got == [[0.0, 0.0]]
 

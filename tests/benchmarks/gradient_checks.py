@@ -10,7 +10,7 @@ from tests.benchmarks.pairs import Pair, Timed, timed
 from tests.benchmarks.subjects import LARGE, SUBJECTS, Subject, sides
 from tests.benchmarks.table import Table, milliseconds, times
 
-ABOUT = """Here and in the next three tables, both answer the same question, with PyTorch's
+ABOUT = """Here and in the next three tables, both tools answer the same question, with PyTorch's
 signature and defaults. PyTorch's `gradcheck` evaluates one perturbed input and one unit cotangent
 at a time."""
 COLUMNS = ("Function and inputs", "gradtool", "PyTorch", "gradtool / PyTorch")
@@ -41,8 +41,8 @@ def _summary(found: list[Timed]) -> str:
         return f"gradtool is {faster[0]:.1f} times as fast."
     mean = statistics.geometric_mean(faster)
     return (
-        f"gradtool is {mean:.2f} times as fast on average (geometric mean), and at least "
-        f"{min(faster):.2f} times as fast in each row."
+        f"On average (geometric mean), gradtool runs at {mean:.2f} times PyTorch's speed, and in "
+        f"every row at {min(faster):.2f}\ntimes or more."
     )
 
 

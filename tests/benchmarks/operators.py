@@ -28,7 +28,7 @@ float64 elements that require a gradient: for forward alone, and for forward wit
 all inputs. The last column shows the ratio of a bare NumPy statement to PyTorch's forward pass at
 100,000 elements, if a single statement is enough. The engine cannot be faster than that."""
 COLUMNS = (
-    "Operator", "10³ forward", "10³ and backward", "10⁵ forward", "10⁵ and backward",
+    "Operator", "10³ forward", "10³ with backward", "10⁵ forward", "10⁵ with backward",
     "NumPy, 10⁵ forward",
 )  # fmt: skip
 WHY = """At 1,000 elements, most of the time is Python's overhead:
@@ -59,7 +59,7 @@ def _medians(found: Iterable[tuple[Any, ...]]) -> str:
     medians = ", ".join(f"{name} {times(median)}" for name, median in named)
     return (
         f"The medians of {len(columns[0])} operators are: {medians}. In the same run, half of the "
-        f"ratios of PyTorch to itself are further than {100 * _noise():.0f} % from 1."
+        f"ratios of PyTorch to itself are further than {100 * _noise():.0f}% from 1."
     )
 
 

@@ -12,8 +12,8 @@ from tests.benchmarks.pairs import Pair, timed
 from tests.benchmarks.subjects import LARGE, Subject, arrays, exponential
 from tests.benchmarks.table import Table, milliseconds, times
 
-ABOUT = """`check_grads` of autograd and of JAX compares one random direction with one finite
-difference, in reverse mode, to first order, of derivatives that the library itself computes.
+ABOUT = """`check_grads` in autograd and JAX checks derivatives that the library itself computes: in
+reverse mode and to first order, it compares one random direction with one finite difference.
 gradtool's `gradcheck` compares every entry of the Jacobian, and its `fast_mode` one random
 direction. A library that is not installed is left out."""
 COLUMNS = ("Function and inputs", "gradtool", "check_grads", "gradtool / check_grads")
@@ -40,9 +40,9 @@ def _pairs(
 ) -> Iterable[Pair]:
     function = subject.make(engine)
     inputs = [engine.from_numpy(array).requires_grad_() for array in arrays(subject)]
-    for words, options in (("every entry", {}), ("a direction", {"fast_mode": True})):
+    for words, options in (("every entry", {}), ("one direction", {"fast_mode": True})):
         yield Pair(
-            f"{subject.words}, {words}; {library} a direction",
+            f"{subject.words}, {words}; {library}: one direction",
             lambda options=options: engine.autograd.gradcheck(function, inputs, **options),  # type: ignore[misc]
             check(subject),
         )

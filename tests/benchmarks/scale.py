@@ -52,11 +52,11 @@ def tables() -> Iterable[Table]:
 
 
 def _by_entries() -> Table:
-    about = """These are the times of `gradcheck` of `x @ weight` with respect to `x`. The
+    about = """These are the times of `gradcheck` for `x @ weight` with respect to `x`. The
 Jacobian has inputs times outputs entries."""
     columns = ("Inputs", *(f"{m} outputs" for m in SIDES))
     rows = [(str(n), *(milliseconds(_seconds(n, m)) for m in SIDES)) for n in SIDES]
-    return Table("The whole Jacobian, by its size", about, columns, rows)
+    return Table("The whole Jacobian, by size", about, columns, rows)
 
 
 def _seconds(inputs: int, outputs: int) -> float:
@@ -79,7 +79,8 @@ def _seconds(inputs: int, outputs: int) -> float:
 def _by_functions(folder: Path) -> Table:
     about = """`gradtool check` runs all rules on a module. The times are wall times of the whole
 process."""
-    table = Table("A whole check, by Functions and workers", about, ("Functions", "-j 1", "-j 2"))
+    title = "A whole check, by number of Functions and workers"
+    table = Table(title, about, ("Functions", "-j 1", "-j 2"))
     for count in MANY:
         module = _module(folder, f"of_{count}.py", count, size=20)
         runs = [
@@ -93,7 +94,7 @@ process."""
 def _large(folder: Path) -> Table:
     about = """One input of a million float64 elements (7.6 MiB), `--select GT101`. The memory is
 what the check needs beyond the same check with ten elements."""
-    columns = ("Elements", "forward evaluations", "backward evaluations", "time", "memory above")
+    columns = ("Elements", "forward evaluations", "backward evaluations", "time", "extra memory")
     table = Table("A large input", about, columns)
     least = 0.0
     for size in (10, LARGE):

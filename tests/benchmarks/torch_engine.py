@@ -39,8 +39,8 @@ def _table(title: str, about: str, ours: Callable[[FunctionDifferentiable], None
     faster = [1 / each.ratio for each in found]
     mean = statistics.geometric_mean(faster)
     summary = (
-        f"gradtool is {mean:.2f} times as fast on average (geometric mean), and at least "
-        f"{min(faster):.2f} times as fast in each row."
+        f"On average (geometric mean), gradtool runs at {mean:.2f} times PyTorch's speed, and in "
+        f"every row at {min(faster):.2f}\ntimes or more."
     )
     return Table(title, about, COLUMNS, list(rows), [summary])
 

@@ -47,7 +47,7 @@ def test_a_wrong_backward_is_replaced_by_a_right_one(
 ) -> None:
     assert main(["derive", f"{ops}::Cube"]) == 0
     out, _ = capsys.readouterr()
-    assert "passes gradtool check at inferred: x: float64[3, 4]" in out
+    assert "passes gradtool check for case inferred: x: float64[3, 4]" in out
     assert out.endswith("(x,) = ctx.saved_tensors\n        return 3 * grad_output * x**2\n")
 
 
@@ -139,5 +139,5 @@ def test_a_class_that_is_right_for_one_extent_alone_says_so(
 ) -> None:
     assert main(["derive", f"{layer}::Summed"]) == 0
     out, _ = capsys.readouterr()
-    assert "# The loop on line 32 is unrolled to 2 steps." in out
+    assert "# The loop on line 32 is unrolled into 2 steps." in out
     assert "# Right only for arguments like these: wrong where extent 3 of `x` is 4." in out

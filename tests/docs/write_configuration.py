@@ -78,7 +78,7 @@ SECTIONS = (
 FOOTER = """
 ## Everything at once
 
-`configs/full.yaml`, which can be tried with `gradtool check samples --config configs/full.yaml`:
+This is `configs/full.yaml`. Try it with `gradtool check samples --config configs/full.yaml`:
 
 <!-- file: configs/full.yaml -->
 ```yaml
@@ -139,7 +139,8 @@ def _value(kind: Any) -> str:
             (inner,) = (each for each in kind.types if not isinstance(each, types.NoneType))
             return _value(inner)
         case types.LiteralType():
-            return " or ".join(f"`{value}`" for value in kind.values)
+            *others, last = (f"`{value}`" for value in kind.values)
+            return f"{', '.join(others)} or {last}" if others else last
         case types.IntType() | types.FloatType():
             return _number(kind)
         case types.VarTupleType():

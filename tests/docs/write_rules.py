@@ -27,7 +27,7 @@ rule's page in the terminal.
 - An **error** fails the run, a **warning** fails it with `--strict`, and a **note** never does.
 - When a rule fails, the rules that depend on it are skipped: one mistake, one finding.
 - `--select` and `--ignore` take codes, names and families: `--select GT1,wrong-jvp`. To ignore a
-  rule for one Function, give a reason in [the configuration](configuration.md).
+  rule for one Function, list it in [the configuration](configuration.md) with a reason.
 
 Tests check the examples on every page: the wrong one violates only that rule, and the right one
 violates none.
@@ -100,7 +100,7 @@ def _page(rule: Rule) -> str:
     parts = [f"# {rule.code} {rule.name}", summary, EFFECTS[rule.severity], rest.strip()]
     if rule.premises:
         parts.append(
-            f"## Depends on\n\nThis rule is skipped where one of these fails: {_codes(rule)}."
+            f"## Depends on\n\nThis rule is skipped if any of these fails: {_codes(rule)}."
         )
     return "\n\n".join(parts) + "\n"
 

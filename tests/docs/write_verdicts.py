@@ -297,10 +297,10 @@ in h**4 (Richardson extrapolation). These are the first {shown} of {rungs} rungs
 |---|---|---|---|
 {rows}
 
-![Error of the three columns over the step](how-verdicts-are-made.svg)
+![Error of the three columns against the step size](how-verdicts-are-made.svg)
 
 The figure shows the errors of all rungs. The error of each column falls with its own slope until it
-meets the noise divided by the step, and then rises with that. Extrapolated values are best at much
+meets the noise divided by the step, and then rises with it. Extrapolated values are best at much
 larger steps, so the noise is divided by a larger number.
 
 ## 5. The value and its error
@@ -318,9 +318,9 @@ be a *kink*, and any value between them would pass. There are other statuses for
 change in steps, are constant, or have no limit.
 
 Tied entries, such as two equal maxima, are also checked together: their gradient must be a mean of
-the gradients around the point. The gradient fails if `forward` is less steep on both sides, along
-the direction of the largest deviation. For example, if two tied maxima each get the whole gradient,
-the gradient for moving both is twice the slope of `forward`.
+the gradients around the point. The gradient fails if, along the direction of the largest deviation,
+`forward` is less steep on both sides than the gradient says. For example, if two tied maxima each
+get the whole gradient, the gradient for moving both is twice the slope of `forward`.
 
 If a gradient of symmetric matrices fails entry by entry, gradtool looks whether `forward` reads
 only one triangle, as `torch.linalg.eigh` does: whether the outputs stay the same to the last bit as
@@ -365,10 +365,10 @@ digits for this entry.
 
 gradtool never trusts a witness alone. The recorded run must reproduce the outputs of the Function,
 and each entry of the witness must lie within what the evaluations of steps 2 to 5 allow; otherwise
-evaluations alone decide. A confirmed witness makes verdicts more precise. A known value gets its
-digits, and where evaluations are too inaccurate to decide, such as close to a kink, a gradient that
-equals the witness passes. So a witness can clear a gradient, but it never fails one that
-evaluations find correct.
+evaluations alone decide. A confirmed witness makes verdicts more precise. A known value takes on
+the witness's digits, and where evaluations are too inaccurate to decide, such as close to a kink, a
+gradient that equals the witness passes. So a witness can clear a gradient, but it never fails one
+that evaluations find correct.
 
 With `-v`, and in the JSON and HTML reports, each case names its evidence:
 

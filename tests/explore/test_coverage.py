@@ -168,7 +168,7 @@ def test_what_nothing_took_is_named(tmp_path: Path) -> None:
         "no case executes line 15 of backward; exploration took 2 of 4 branches"
     )
     text = plain(report, verbosity=1)
-    assert "branches: 2 of 4 covered (50 %)" in text
+    assert "branches: 2 of 4 covered (50%)" in text
     assert found.missing[0] in text
     assert "branches:" not in plain(report)
 

@@ -157,7 +157,7 @@ def _unique(names: Iterable[str]) -> list[str]:
 
 
 def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2f} %" if whole else "of none"
+    return f"{100 * part / whole:.2f}%" if whole else "of none"
 
 
 def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -106,7 +106,7 @@ def test_the_page_counts_what_was_tried() -> None:
         Trial("c", "forward", operator, Kind.EQUIVALENT, "", (), 0.0),
     )
     text = page.rendered([Tried("f", ("quotients",), ("second derivative",), trials)], 7)
-    assert "| **survivors** | 1 (50.00 %) |" in text
+    assert "| **survivors** | 1 (50.00%) |" in text
     assert f"| {operator} | 3 | 2 | 1 | 1 |" in text
     assert "| GT101 | wrong-gradient | 1 |" in text
     assert "* `b`: not explained (jvp)" in text

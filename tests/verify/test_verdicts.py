@@ -29,14 +29,14 @@ def _softmax_vjp(primals, cotangents):
     return y * (cotangents[0] - (cotangents[0] * y).sum(-1, keepdims=True))
 
 
-def _normalised(x):
+def _normalized(x):
     centred = x - x.mean(-1, keepdims=True)
     return centred / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
 
 
-def _normalised_vjp(primals, cotangents):
+def _normalized_vjp(primals, cotangents):
     x, g = primals[0], cotangents[0]
-    y, deviation = _normalised(x), np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    y, deviation = _normalized(x), np.sqrt(x.var(-1, keepdims=True) + 1e-5)
     inner = g - g.mean(-1, keepdims=True) - y * (g * y).mean(-1, keepdims=True)
     return inner / deviation
 
@@ -56,7 +56,7 @@ RIGHT = {
     "cube root": (np.cbrt, _elementwise(lambda x: 1 / (3 * np.cbrt(x) ** 2)), 1.0),
     "steep": (lambda x: np.tanh(10 * x), _elementwise(lambda x: 10 / np.cosh(10 * x) ** 2), 1.0),
     "softmax": (_softmax, _softmax_vjp, 1.0),
-    "normalised": (_normalised, _normalised_vjp, 1.0),
+    "normalized": (_normalized, _normalized_vjp, 1.0),
     "sum of softmax": (
         lambda x: _softmax(x).sum(),
         lambda p, c: _softmax_vjp(p, (c[0] * np.ones_like(p[0]),)),
@@ -94,7 +94,7 @@ def test_a_right_gradient_passes_with_every_seed(name, function):
         assert _worst(function, forward, vjp, primal, seed) is Decision.PASS
 
 
-@pytest.mark.parametrize("name", ["sin", "softmax", "normalised"])
+@pytest.mark.parametrize("name", ["sin", "softmax", "normalized"])
 def test_no_false_alarm_in_200_seeds(name, function):
     forward, vjp, scale = RIGHT[name]
     for seed in range(200):

@@ -18,7 +18,7 @@ from gradtool.adapters.common.buffers import roots_of
 from gradtool.adapters.common.side_effects import SideEffectError, without_side_effects
 from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
 from gradtool.adapters.library import Arrays, library
-from gradtool.sandbox.user_errors import summarise
+from gradtool.sandbox.user_errors import summarize
 from gradtool.verify.protocol.observation import Array, Cotangents, Primals, Stacked
 
 Dims = Sequence[int | None]
@@ -177,7 +177,7 @@ def _batched_or_looped(
             parts = [batched(part) for part in _parts(stacks)]
         return Stacked(_joined(parts, np.concatenate), batched=True)
     except Exception as error:
-        reason = str(error) if isinstance(error, SideEffectError) else summarise(error)
+        reason = str(error) if isinstance(error, SideEffectError) else summarize(error)
     if loop is None:
         return Stacked((), batched=False, reason=reason)
     results = [tuple([_copied(each) for each in result]) for result in loop()]

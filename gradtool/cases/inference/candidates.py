@@ -236,8 +236,8 @@ _THREE: list[Shapes] = [
     ((3, 4), (3, 4), (3, 4)),
     ((3, 8), (3, 4), (3, 4)),  # pairs of entries, rotated
     ((4,), (4, 5), (5,)),  # a form of two vectors
-    ((3, 4), (4,), (4,)),  # normalisation of rows
-    ((2, 3, 4), (3,), (3,)),  # normalisation of channels
+    ((3, 4), (4,), (4,)),  # normalization of rows
+    ((2, 3, 4), (3,), (3,)),  # normalization of channels
     ((2, 3, 4, 5), (3,), (3,)),
     ((2, 3, 8), (4, 3, 3), (4,)),
     ((2, 3, 6, 5), (4, 3, 3, 2), (4,)),

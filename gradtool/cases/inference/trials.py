@@ -18,7 +18,7 @@ from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
 from gradtool.engine._placeholder import EngineLacksError
-from gradtool.sandbox.user_errors import UserError, describe, summarise
+from gradtool.sandbox.user_errors import UserError, describe, summarize
 from gradtool.verify.protocol.observation import FailureKind
 
 
@@ -73,7 +73,7 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
             if library().contract(error) != "raised":
                 return Trial()  # Forward ran through; a rule says what it did wrong.
             reached, line = _place(error, checkable.file)
-            return Trial(refusal=summarise(error), reached=reached, line=line)
+            return Trial(refusal=summarize(error), reached=reached, line=line)
         return _judge(result, checkable.file)
 
 
@@ -105,7 +105,7 @@ def _judge(result: Any, file: Path) -> Trial:
         arrays = [library().array(value.detach()) for value in floating]
     except Exception as error:
         return Trial(
-            refusal=f"forward returned a tensor without readable values: {summarise(error)}"
+            refusal=f"forward returned a tensor without readable values: {summarize(error)}"
         )
     if not all(np.isfinite(array).all() for array in arrays):
         return Trial(
@@ -153,7 +153,7 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
         pass  # Arguments that avoid what the engine lacks would hide the lack.
     except Exception as error:
         reached, line = _place(error, file)
-        doubt = f"backward raises {summarise(error)}"
+        doubt = f"backward raises {summarize(error)}"
         broken = library().contract(error) if isinstance(error, _OF_ARGUMENTS) else None
         if broken not in (None, "raised"):
             # Backward ran through; a gradient that it returned is wrong, those before it are not.

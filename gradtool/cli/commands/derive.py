@@ -29,7 +29,7 @@ def derive(
     seed: cli.Seed = None,
     dtype: cli.Dtype = None,
 ) -> Callable[[], ExitCode]:
-    """Write a correct backward for Functions."""
+    """Write a correct backward for each Function."""
     from gradtool.cli.options.choices import choose
     from gradtool.config.options import (
         CheckOptions,
@@ -69,7 +69,8 @@ def _derive(options: CheckOptions, jvp: bool, vmap: bool) -> ExitCode:
 
 
 def _shown(answer: Answer) -> str:
-    lines = [f"# {answer.node}: passes gradtool check at"]
+    noun = "case" if len(answer.cases) == 1 else "cases"
+    lines = [f"# {answer.node}: passes gradtool check for {noun}"]
     lines += [f"#   {name}: {', '.join(arguments)}" for name, arguments in answer.cases]
     if len(answer.cases) == 1:
         lines = [f"{lines[0]} {lines[1].removeprefix('#   ')}"]
@@ -77,7 +78,7 @@ def _shown(answer: Answer) -> str:
         f"# Right only for arguments like these: wrong where {each}." for each in answer.limits
     ]
     lines += [
-        f"# The loop on line {line} is unrolled to {steps} steps."
+        f"# The loop on line {line} is unrolled into {steps} steps."
         for line, steps in answer.unrolled
     ]
     return "\n".join([*lines, answer.text])

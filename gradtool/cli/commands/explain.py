@@ -35,7 +35,7 @@ def explain(
         str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")
     ] = "text",
 ) -> Callable[[], ExitCode]:
-    """Explain rules, or list a family or all of them."""
+    """Explain rules, or list the rules of a family or all rules."""
     form = choose(form, FORMATS, "value of --format:")
     return partial(_explain, tuple(codes or ()), every, form)
 

@@ -53,7 +53,7 @@ Keyword = Annotated[
     what_option(
         "-k",
         metavar="EXPRESSION",
-        help="Check only cases whose node ids match: 'exp and not sort'.",
+        help="Use only cases whose node ids match an expression such as 'exp and not sort'.",
     ),
 ]
 Select = Annotated[
@@ -122,7 +122,8 @@ Explore = Annotated[
         "--explore",
         metavar="|".join(EXPLORE),
         autocompletion=completion.of(EXPLORE),
-        help="Effort to find other arguments at which a Function is wrong; quick by default.",
+        help="How hard to look for other arguments for which a Function is wrong; "
+        "quick by default.",
     ),
 ]
 Timeout = Annotated[
@@ -152,14 +153,14 @@ Shard = Annotated[
     execution_option(
         "--shard",
         metavar="N/COUNT",
-        help="Check one of COUNT parts of the run; combine the JSON reports with gradtool merge.",
+        help="Check part N of COUNT; combine the JSON reports with gradtool merge.",
     ),
 ]
 NoIsolation = Annotated[
     bool,
     execution_option(
         "--no-isolation",
-        help="Run in this process, where a crash or a hang ends the entire run.",
+        help="Run in this process, where a crash or a hang takes down the entire run.",
     ),
 ]
 Pdb = Annotated[
@@ -229,7 +230,7 @@ Durations = Annotated[
         "--durations",
         metavar="N",
         min=0,
-        help="List the N slowest rules and Functions, 10 if no number follows; 0 lists all.",
+        help="List the N slowest rules and Functions (10 if N is omitted); 0 lists all.",
     ),
 ]
 Color = Annotated[
@@ -262,7 +263,7 @@ BaselineCommit = Annotated[
     adoption_option(
         "--baseline-commit",
         metavar="REF",
-        help="Treat findings that already exist at the merge base with a git commit as known.",
+        help="Treat findings that already exist at the merge base with REF as known.",
     ),
 ]
 NoIgnores = Annotated[
@@ -340,7 +341,7 @@ Replay = Annotated[
     what_option(
         "--replay",
         metavar="FINDING",
-        help="Reproduce one finding of the last run, or of a JSON report, by node id or "
+        help="Reproduce one finding from the last run, or from a JSON report, by node id or "
         "fingerprint.",
     ),
 ]

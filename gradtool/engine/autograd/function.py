@@ -181,7 +181,7 @@ class BackwardCFunction(FunctionCtx, Node):
             returned = self._run_backward(grad)
         else:
             grads = grad if self._outputs > 1 else [grad]
-            returned = self._run_backward(*self._materialise(grads))
+            returned = self._run_backward(*self._materialize(grads))
         return _gradient_checks.gradients(self, returned)
 
     def _run_backward(self, *cotangents: Tensor | None) -> Any:
@@ -191,7 +191,7 @@ class BackwardCFunction(FunctionCtx, Node):
             return method(self, list(cotangents))
         return method(self, *cotangents)
 
-    def _materialise(self, grads: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
+    def _materialize(self, grads: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
         if not self.materialize_grads:
             return grads
         return [

@@ -3,7 +3,7 @@
 It uses the standard library and the torch of the program alone, because the Python of the program
 need not have gradtool. Each new set of arguments is one line of JSON in a file of the process:
 what the process noted is kept however it ends. A set is looked at once: equal shapes, dtypes and
-plain values are recognised by their key, without a look at any entry.
+plain values are recognized by their key, without a look at any entry.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Both scales are logarithmic. Lines are solid for copies that do not block and dashed for blocking
 ones; the band is from the lower to the upper quartile. Hollow points have numbers that cannot be
-trusted. A diamond marks the size at which the fit reaches half of its bandwidth, with the 95 %
+trusted. A diamond marks the size at which the fit reaches half of its bandwidth, with the 95%
 interval of that half as a bar.
 """
 
@@ -42,7 +42,7 @@ _NOTES = (
     "dashed: blocking",
     "hollow: do not use",
     "diamond: half the rate",
-    "of the fit, bar: 95 %",
+    "of the fit, bar: 95%",
     "dots: link",
 )
 

@@ -68,7 +68,7 @@ def regressions(report: TransferReport) -> list[str]:
     """The cells that are slower than in the earlier run."""
     return [
         f"{each.id}: {time_text(each.after)}, was {time_text(each.before)}"
-        f" ({each.ratio.value:.2f} times as long, 95 %: {each.ratio.low:.2f}-{each.ratio.high:.2f})"
+        f" ({each.ratio.value:.2f} times as long, 95%: {each.ratio.low:.2f}-{each.ratio.high:.2f})"
         for each in report.changes
         if each.regressed
     ]

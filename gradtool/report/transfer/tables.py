@@ -206,8 +206,8 @@ def _fits_table(report: TransferReport) -> Table | None:
     ]  # fmt: skip
     columns = (
         Column("scenario", right=False), Column("direction", right=False),
-        Column("mode", right=False), Column("latency"), Column("95 %", wide_only=True),
-        Column("GB/s"), Column("95 %", wide_only=True), Column("half at"), Column("worst"),
+        Column("mode", right=False), Column("latency"), Column("95%", wide_only=True),
+        Column("GB/s"), Column("95%", wide_only=True), Column("half at"), Column("worst"),
         Column("sizes"),
     )  # fmt: skip
     note = (
@@ -380,7 +380,7 @@ def _changes_table(report: TransferReport) -> Table | None:
     ]  # fmt: skip
     columns = (
         Column("cell", right=False), Column("before", wide_only=True),
-        Column("after", wide_only=True), Column("ratio"), Column("95 %"),
+        Column("after", wide_only=True), Column("ratio"), Column("95%"),
         Column("", right=False),
     )  # fmt: skip
     return Table(titled(report, "compared with the earlier run"), columns, [found])

@@ -15,7 +15,7 @@ from gradtool.transfer.analysis.claims import CLAIMS, Claim
 NO_DEVICE = "Advice about a GPU: n/a, none was measured."
 
 _LOW_SHARE = 0.7
-"""Share of the link's raw rate that pinned copies should reach: packet headers cost about 12 %."""
+"""Share of the link's raw rate that pinned copies should reach: packet headers cost about 12%."""
 
 _FAR = 0.95
 """Share of the near node's rate below which a far node is worth advice."""

@@ -44,9 +44,9 @@ class Line:
     worst: float
     """The largest relative distance."""
     latency_interval: Interval = (0.0, math.inf)
-    """95 % interval, in seconds."""
+    """95% interval, in seconds."""
     rate_interval: Interval = (0.0, math.inf)
-    """95 % interval, in bytes per second."""
+    """95% interval, in bytes per second."""
 
     @property
     def half_size(self) -> float:

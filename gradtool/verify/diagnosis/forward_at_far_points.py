@@ -1,4 +1,4 @@
-"""Recognises forwards that are steps, or return an argument unchanged, by points far away.
+"""Recognizes forwards that are steps, or return an argument unchanged, by points far away.
 
 A sine near zero, or a maximum whose first argument is the larger one everywhere, returns its
 argument too, and a relu of negative numbers is flat. Far from the case's own point they do not.

@@ -1,4 +1,4 @@
-"""Recognises gradients that depend on the cotangent otherwise than linearly, on purpose.
+"""Recognizes gradients that depend on the cotangent otherwise than linearly, on purpose.
 
 Clipping, noise and the loss that a router adds change the gradient of a tensor that forward passes
 on unchanged. Guided backpropagation and the bounds of learnt compression let a gradient pass by

@@ -1,4 +1,4 @@
-"""Recognises gradients that differ from the derivative on purpose.
+"""Recognizes gradients that differ from the derivative on purpose.
 
 Straight-through estimators, surrogate gradients, gradient reversal and their like replace a
 derivative that is useless for training. Only a forward that gives a reason to do so is taken for

@@ -291,7 +291,7 @@ class Examinable(Differentiable, Protocol):
     ) -> Observation:
         """One call between whose forward and backward an input is changed in place.
 
-        As by an optimiser: without being recorded, but counted as a new version of the tensor.
+        As by an optimizer: without being recorded, but counted as a new version of the tensor.
         Where the input was saved as it should be, `Observation.failure` reports the change;
         where it was not needed the gradients are those of `call`; others are silently wrong.
         """
@@ -304,7 +304,7 @@ class Examinable(Differentiable, Protocol):
     def call_again_after_change(
         self, primals: Primals, cotangents: Cotangents
     ) -> tuple[Primals, Observation]:
-        """Two calls with the same tensors, whose values an optimiser changes between them.
+        """Two calls with the same tensors, whose values an optimizer changes between them.
 
         Returns the values that the second call had, and what it returned: a Function without
         hidden state shows what `call` shows there. Raises what the user's code raises.

@@ -68,7 +68,7 @@ every entry, that mistake: the sign, a factor, a transpose, a forgotten grad_out
 the wrong order, the derivative taken at the output, or a step of forward (with its line) that was
 treated as a constant or counted twice. When only a part is wrong (where x < 0, one slice, one
 output), it says which. A gradient that differs on purpose, such as that of a straight-through
-estimator, is reported as GT120; if gradtool does not recognise it, declare it in the configuration
+estimator, is reported as GT120; if gradtool does not recognize it, declare it in the configuration
 with `surrogate` and a reason.
 
 Reference

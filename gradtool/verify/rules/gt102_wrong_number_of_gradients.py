@@ -5,7 +5,7 @@ What it does
 
 Backward must return one value for each argument of forward except ctx, tensor or not, in the same
 order, and ``None`` for those that have no gradient. Extra ``None`` values at the end are harmless.
-Where the case leaves arguments to their defaults, backward is also run with the defaults passed
+If the case leaves arguments at their defaults, backward is also run with the defaults passed
 explicitly, as some callers do.
 
 Why it matters

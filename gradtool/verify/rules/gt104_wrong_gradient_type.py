@@ -3,9 +3,10 @@
 What it does
 ------------
 
-Looks at the gradients before autograd casts them. An error is a dtype with fewer digits than both
-the input and the outputs, an integer dtype, a complex gradient for a real input, another device, or
-a value that is not a tensor. A dtype with more digits than the input and every output is a note.
+Looks at the gradients before autograd casts them. It is an error if a gradient has fewer digits
+than both the input and the outputs, has an integer dtype, has a complex dtype for a real input, is
+on another device, or is not a tensor. A dtype with more digits than the input and every output is
+reported as a note.
 
 Why it matters
 --------------

@@ -100,7 +100,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
 RULE = Rule(
     code="GT116",
     name="gradient-left-to-reduce",
-    summary="A gradient has the shape of the output; autograd sums it to that of its input.",
+    summary="A gradient has the shape of the output, and autograd sums it to the input's shape.",
     severity=Severity.NOTE,
     page=__doc__,
     premises=(*RUNS, "GT102", "GT103", "GT101", "GT106"),

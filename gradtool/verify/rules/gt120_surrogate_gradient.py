@@ -93,7 +93,7 @@ def _check(subject: Subject) -> Answer:
 
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:
-    found = subject.recognised
+    found = subject.recognized
     for kind in dict.fromkeys(found.values()):
         alike = [argument for argument, other in found.items() if other == kind]
         yield Flaw(

@@ -3,8 +3,9 @@
 What it does
 ------------
 
-Finds each tensor that requires a gradient and that a case passes inside such an argument, and
-changes its values. The rule fires if an output changes and backward gives the tensor no gradient.
+Finds each tensor that requires a gradient and that a case passes inside a list, tuple, dict or
+dataclass, and changes its values. The rule fires if an output changes and backward gives the tensor
+no gradient.
 
 Why it matters
 --------------

@@ -10,7 +10,7 @@ tensor that is neither an input nor an output.
 Why it matters
 --------------
 
-The first derivative is right, and so is every test of it. A gradient penalty or a Hessian then
+The first derivative is right, and every test of it passes. A gradient penalty or a Hessian then
 silently leaves out a term, where ``@once_differentiable`` would have raised.
 
 Wrong example

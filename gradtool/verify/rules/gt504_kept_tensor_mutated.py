@@ -4,11 +4,11 @@ What it does
 ------------
 
 Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after backward.
-It is an error if backward or ``jvp`` changes a tensor of the caller, or if the same backward gives
-a different gradient after the change. Buffers outside the call (attributes of the class, tensors of
-the module or of an enclosing function) are compared around two equal calls: a buffer that the
-second call changes as well accumulates, which is a warning. A scratch buffer is the same after
-both.
+It is an error if backward or ``jvp`` changes a tensor that belongs to the caller, or if the same
+backward gives a different gradient after the change. Buffers outside the call (attributes of the
+class, tensors of the module or of an enclosing function) are compared around two equal calls: a
+buffer that the second call changes as well accumulates, which is a warning. A scratch buffer is the
+same after both.
 
 Why it matters
 --------------

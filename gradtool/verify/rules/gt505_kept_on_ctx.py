@@ -6,8 +6,8 @@ What it does
 Searches the attributes of ctx, including views of a tensor, and the contents of lists, tuples,
 dicts, functions and your own objects. For each input or output found there, makes a call that
 changes the tensor in place between forward and backward. If the gradient changes without an
-exception, the finding is an error, otherwise a warning. Anything else may be kept on ctx, including
-intermediate tensors.
+exception, the finding is an error; otherwise, it is a warning. Anything else may be kept on ctx,
+including intermediate tensors.
 
 Why it matters
 --------------

@@ -6,13 +6,13 @@ What it does
 Looks for outputs that share memory with an input. Autograd knows about an input that is returned
 unchanged or marked dirty, and about views made by tensor operations, but not about views made
 through ``.data`` or NumPy. gradtool changes such an output in place between forward and backward.
-If the gradient changes without an exception, the finding is an error, otherwise a warning.
+If the gradient changes without an exception, the finding is an error; otherwise, it is a warning.
 
 Why it matters
 --------------
 
-Changing the output in place changes the input too, and the input's version is not counted. If this
-or another Function saved the input, the saved values silently change.
+Changing the output in place changes the input too, and the input's version counter does not change.
+If this or another Function saved the input, the saved values silently change.
 
 Wrong example
 -------------

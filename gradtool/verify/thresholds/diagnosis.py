@@ -98,7 +98,7 @@ a single wrong one explained by a threshold.
 FEW_DIGITS_DIFFERENCE = 1e-3
 """Unit: part of each entry. A gradient that is right to this much everywhere was rounded, or
 computed in float16 (1e-3); a wrong formula is off by more somewhere. Doubled: a wrong constant of
-0.2 percent is called rounding. Halved: float16 is not recognised.
+0.2 percent is called rounding. Halved: float16 is not recognized.
 """
 
 # ---- what a message and a report show -------------------------------------------------------

@@ -174,7 +174,7 @@ functions.
 DTYPE_GRADIENT_DIFFERENCE = 1e-2
 """Unit: part of the largest entry. A gradient in single precision keeps two digits, or is wrong.
 Doubled: mistakes of 2 percent that only float32 shows pass. Halved: ill-conditioned gradients are
-looked at again, and most are then recognised as made of roundings.
+looked at again, and most are then recognized as made of roundings.
 """
 
 DTYPE_GRADIENT_ROUNDINGS = 1e4
@@ -198,7 +198,7 @@ each point.
 ERRATIC_FADED = 0.3
 """Unit: part of the first difference. A mistake keeps its sign and about its size nearby; one of
 roundings turns or shrinks. Doubled: mistakes that vary by half are excused. Halved: roundings are
-recognised less often and reported.
+recognized less often and reported.
 """
 
 ERRATIC_GONE = 1e-3
@@ -265,6 +265,6 @@ a threshold near 100 is missed, or one near 50.
 
 STEP_STILL = 0.8
 """Unit: part of the outputs. A step leaves that many alone when the last digits of its argument
-change; the others happen to lie on an edge. Doubled: no step is recognised. Halved: half of a
+change; the others happen to lie on an edge. Doubled: no step is recognized. Halved: half of a
 relu is flat.
 """

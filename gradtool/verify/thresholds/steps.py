@@ -172,19 +172,19 @@ later. Halved: one rung, which rounding alone makes the same now and then.
 UNMASKING_RUNGS = 6
 """Unit: rungs. The finest rungs, over a factor of 32 in the step, that show whether a function
 follows its input steadily far below its measured noise. Doubled: fast oscillations, which look
-like noise, are never recognised. Halved: three rungs agree by chance now and then.
+like noise, are never recognized. Halved: three rungs agree by chance now and then.
 """
 
 BELOW_NOISE_MOVES = 2.0**-10
 """Unit: bounds on the noise. Moves a thousand times smaller than the noise, and steady, prove
 that the noise was none. True noise never shrinks with the step. Doubled or halved: one rung more
-or less until an oscillation is recognised.
+or less until an oscillation is recognized.
 """
 
 UNMASKING_SLOPE_RATIO = 2.0
 """Unit: largest slope over smallest, of the `UNMASKING_RUNGS`. Noise over halving steps makes
 slopes grow 32-fold, a smooth function keeps them. Doubled: still unlike noise. Halved: the slopes
-would have to be equal to the last bit, and nothing is ever recognised.
+would have to be equal to the last bit, and nothing is ever recognized.
 """
 
 COARSE_STEP = 2.0**-16
@@ -201,7 +201,7 @@ four step lengths, and a quotient may be off by a quarter.
 
 STEPPED_AVERAGED_RUNGS = 3
 """Unit: rungs. Both sides must agree over a fourfold range of steps before a function is said to
-follow its input in steps. Doubled: curved functions are never recognised. Halved: one rung, so
+follow its input in steps. Doubled: curved functions are never recognized. Halved: one rung, so
 around a constant stretch chance can agree.
 """
 

@@ -185,7 +185,7 @@ def test_forward_runs_unrecorded_on_the_tensors_given(torch):
     assert seen == [(True, False, False), False, (True, False, False), True]
 
 
-def test_undefined_cotangents_are_materialised(torch):
+def test_undefined_cotangents_are_materialized(torch):
     seen = []
 
     class Two(torch.autograd.Function):

@@ -9,7 +9,7 @@ EXPLAINED: dict[str, str] = {
     "cholesky_inverse": "PyTorch's forward mode does not give the derivative of the value; the "
     "engine's does.",
     "cov": "PyTorch's forward mode divides in float32 if the weights are float32.",
-    "istft": "In two samples, PyTorch has no gradient for a window that is not used as a whole.",
+    "istft": "In two samples, PyTorch has no gradient for a window that is not used in full.",
     "logcumsumexp": "In float32, one second gradient loses its digits to cancellation, to a "
     "different extent than in PyTorch; in float64, they agree.",
     "linalg.vander": "PyTorch does not record the second derivative of a product of one factor, "

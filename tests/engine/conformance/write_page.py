@@ -21,7 +21,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "conformance.md"
 HEADER = """# Conformance
 
 This page shows how closely the bundled engine matches PyTorch, operator by operator. PyTorch
-{version} tests its operators with a database of entries, each with samples of arguments. The engine
+{version} tests its operators with a database of entries, each with sample arguments. The engine
 runs the same samples. The tests compare the value, its dtype and shape, the strides of views,
 `requires_grad`, the gradient, the gradient of the gradient and forward mode, in float64, complex128
 and float32, up to the rounding of the dtype. An entry agrees if every sample does.

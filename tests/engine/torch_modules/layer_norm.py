@@ -1,4 +1,4 @@
-"""Layer normalisation with a hand-written backward and optional affine parameters."""
+"""Layer normalization with a hand-written backward and optional affine parameters."""
 
 from typing import Optional
 

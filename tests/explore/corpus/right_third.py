@@ -248,7 +248,7 @@ class TridiagonalSolve(Function):
 
 
 class Sinkhorn(Function):
-    """The last normalisation is differentiated through the plan at convergence."""
+    """The last normalization is differentiated through the plan at convergence."""
 
     @staticmethod
     def forward(ctx, x):

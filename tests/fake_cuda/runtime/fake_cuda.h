@@ -4,7 +4,7 @@
  * every counter. One condition, `changed`, is broadcast when a stream finishes a task. The work
  * itself (copying, sleeping, calling the host) is done without the lock.
  *
- * Streams and events are never freed, so that a stale handle is recognised as such.
+ * Streams and events are never freed, so that a stale handle is recognized as such.
  */
 #pragma once
 #define _GNU_SOURCE

@@ -47,7 +47,7 @@ def module_called(draw: Draw) -> str:
     )  # fmt: skip
 
 
-def normalised(draw: Draw) -> str:
+def normalized(draw: Draw) -> str:
     """Functions of ``nn.functional``."""
     x = draw.tensor(real)
     shape = tuple(x.value.shape[-1:])
@@ -93,5 +93,5 @@ def left(draw: Draw) -> str:
     return "leave()"
 
 
-RULES = (checkpointed, checkpointed, module, module_called, module_called, normalised, normalised,
+RULES = (checkpointed, checkpointed, module, module_called, module_called, normalized, normalized,
          copied, asked, asked, left)  # fmt: skip
