@@ -21,7 +21,7 @@ _REQUIRED = {"msgspec": "msgspec", "PyYAML": "yaml", "rich": "rich", "typer": "t
 """Package -> module."""
 
 _EXTRAS = {
-    "SciPy": ("scipy", "scipy", "more special functions", "pip install 'gradtool[scipy]'"),
+    "SciPy": ("scipy", "scipy", "faster special functions", "pip install 'gradtool[scipy]'"),
     "PyTorch": ("torch", "torch", "checking with --engine torch", "pip install torch"),
     "watchfiles": ("watchfiles", "watchfiles", "--watch", "pip install 'gradtool[watch]'"),
     "Dask": ("distributed", "distributed", "--executor dask", "pip install 'gradtool[dask]'"),

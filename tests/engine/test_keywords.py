@@ -63,8 +63,6 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_arguments_go_by_torchs_names(name):
     torch = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
-    if name == "polygamma":
-        pytest.importorskip("scipy", reason="polygamma is SciPy's, which is not installed")
     results = []
     for t in (engine, torch):
         x = t.linspace(-1, 1, 12, dtype=t.float64).reshape(3, 4)

@@ -6,8 +6,6 @@ from types import ModuleType
 
 import pytest
 
-import gradtool.engine as engine
-
 
 def test_limits_are_those_of_the_dtype(torch: ModuleType) -> None:
     found = torch.finfo(torch.float16)
@@ -154,15 +152,6 @@ def test_drawn_numbers_follow_their_chances(torch: ModuleType) -> None:
         torch.multinomial(weights, 4)
     with pytest.raises(RuntimeError):
         torch.multinomial(-weights, 1)
-
-
-def test_what_only_scipy_has_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradtool.engine._ops.elementwise import special as _special_library
-
-    monkeypatch.setattr(_special_library, "_library_of", lambda _name: None)
-    assert engine.lgamma(engine.tensor([3.0, 0.0])).tolist()[1] == float("inf")
-    with pytest.raises(ModuleNotFoundError, match=r"torch.digamma needs SciPy"):
-        engine.digamma(engine.tensor([3.0]))
 
 
 def test_gradients_are_clipped_and_parameters_laid_end_to_end(torch: ModuleType) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from typing import Any
 
@@ -19,15 +18,14 @@ from tests.engine.ops.case import (
 )
 
 inf, nan = math.inf, math.nan
-HAS_SCIPY = importlib.util.find_spec("scipy") is not None
 
-OF_SCIPY = {
+OF_TABLES = {
     "erfinv": (-0.9, 0.9), "digamma": (0.3, 3), "i0": (-2, 2), "special.i1": (-2, 2),
     "special.i0e": (0.2, 2), "special.i1e": (-2, -0.2), "special.ndtri": (0.1, 0.9),
     "special.log_ndtr": (-2, 2), "special.erfcx": (-1, 2), "lgamma": (0.3, 3),
     "special.gammaln": (1.1, 3), "special.psi": (0.3, 2),
 }  # fmt: skip
-"""Named functions that SciPy computes, or whose derivatives it does, and where they are smooth."""
+"""Functions that NumPy has not, or whose derivatives it has not, and where they are smooth."""
 
 OF_OURS = {
     "sinc": (0.1, 2), "logit": (0.1, 0.9), "deg2rad": (-90, 90), "rad2deg": (-1, 1),
@@ -71,14 +69,13 @@ OTHERS = exactly([[0.0, 2.0, nan, 0.0, -1.0, 1.0, 0.0, inf]])
 
 CASES: list[OpCase] = [
     *[case for name, bounds in OF_OURS.items() for case in _smooth(name, *bounds)],
-    *[case for name, bounds in OF_SCIPY.items() if HAS_SCIPY for case in _smooth(name, *bounds)],
+    *[case for name, bounds in OF_TABLES.items() for case in _smooth(name, *bounds)],
     *[
         OpCase(f"polygamma {n}", lambda t, x, n=n: (t.polygamma(n, x), x.polygamma(n)),
                (between(0.5, 3, 3),), tolerance=1e-8)
-        for n in range(3) if HAS_SCIPY
+        for n in range(3)
     ],
-    *[OpCase("mvlgamma", lambda t, x: t.mvlgamma(x, 3), (between(2, 4, 3),), tolerance=1e-8)
-      for _ in range(HAS_SCIPY)],
+    OpCase("mvlgamma", lambda t, x: t.mvlgamma(x, 3), (between(2, 4, 3),), tolerance=1e-8),
     *over("xlogy", lambda t, x, y: (t.xlogy(x, y), x.xlogy(y), t.special.xlog1py(x, y)), POSITIVES),
     OpCase("xlogy with a number", lambda t, x: (t.xlogy(2.0, x), t.xlogy(x, 2.0)), (positive(3),)),
     OpCase("xlogy at edges", lambda t, x, y: t.xlogy(x, y), (EDGES, OTHERS), second_order=False),
@@ -143,28 +140,22 @@ CASES: list[OpCase] = [
                lambda t, n: t.special.hermite_polynomial_he(0.1, n.detach()),
                (exactly([3.0, 513.0]),)),
     ],
-    *[
-        case
-        for case in (
-            OpCase("igamma", lambda t, a, x: (
-                t.igamma(a, x), a.igammac(x), t.special.gammainc(a, x),
-            ), (integers(1, 4, 3, 1), positive(4)),
-                   tolerance=1e-6,  # PyTorch takes lgamma of integers in float32.
-                   not_pushed=NOT_THERE),
-            OpCase("zeta", lambda t, s, q: t.special.zeta(s, q),
-                   (integers(2, 5, 3, 1), positive(4)), tolerance=1e-8, not_pushed=NOT_THERE),
-            OpCase("zeta of integers", lambda t, s: (t.special.zeta(s, 2), t.special.zeta(2.0, s)),
-                   (integers(2, 5, 3),)),
-            OpCase("airy_ai", lambda t, x: t.special.airy_ai(x.detach()), (between(-2, 6, 9),)),
-            OpCase("modified_bessel_i0", lambda t, x: (
-                t.special.modified_bessel_i0(x.detach()), t.special.modified_bessel_i1(x.detach()),
-            ), (normal(5),)),
-            OpCase("log_ndtr far out", lambda t, x: t.special.log_ndtr(x),
-                   (exactly([30.0, 100.0, -20.0]),), tolerance=1e-8),
-            OpCase("i1 near zero", lambda t, x: t.special.i1(x), (exactly([5e-324, 0.0, 1e-17]),),
-                   second_order=False),
-            OpCase("polygamma_", lambda t, x: x.clone().polygamma_(2), (positive(3),)),
-        )
-        if HAS_SCIPY
-    ],
+    OpCase("igamma", lambda t, a, x: (
+        t.igamma(a, x), a.igammac(x), t.special.gammainc(a, x),
+    ), (integers(1, 4, 3, 1), positive(4)),
+           tolerance=1e-6,  # PyTorch takes lgamma of integers in float32.
+           not_pushed=NOT_THERE),
+    OpCase("zeta", lambda t, s, q: t.special.zeta(s, q),
+           (integers(2, 5, 3, 1), positive(4)), tolerance=1e-8, not_pushed=NOT_THERE),
+    OpCase("zeta of integers", lambda t, s: (t.special.zeta(s, 2), t.special.zeta(2.0, s)),
+           (integers(2, 5, 3),)),
+    OpCase("airy_ai", lambda t, x: t.special.airy_ai(x.detach()), (between(-2, 6, 9),)),
+    OpCase("modified_bessel_i0", lambda t, x: (
+        t.special.modified_bessel_i0(x.detach()), t.special.modified_bessel_i1(x.detach()),
+    ), (normal(5),)),
+    OpCase("log_ndtr far out", lambda t, x: t.special.log_ndtr(x),
+           (exactly([30.0, 100.0, -20.0]),), tolerance=1e-8),
+    OpCase("i1 near zero", lambda t, x: t.special.i1(x), (exactly([5e-324, 0.0, 1e-17]),),
+           second_order=False),
+    OpCase("polygamma_", lambda t, x: x.clone().polygamma_(2), (positive(3),)),
 ]  # fmt: skip

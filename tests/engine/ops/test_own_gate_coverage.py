@@ -18,7 +18,6 @@ from tests.engine.ops.case import OpCase
 from tests.engine.ops.own_gate.maps import cast
 from tests.engine.ops.own_gate.pool import cover, one_of_each
 from tests.engine.ops.own_gate.recording import attempted, runs_of
-from tests.engine.ops.special_cases import HAS_SCIPY
 
 ONE_FOR_EACH_COUNT = {"cat", "stack", "index", "index_backward", "index_put"}
 """Names of primitives that are made one for each number of tensors."""
@@ -40,13 +39,6 @@ NOT_ASKED = {
 }
 """Name of a primitive with a derivative -> why no case of the gate runs it."""
 
-ONLY_WITH_SCIPY = {
-    "digamma", "erfinv", "i0", "igamma", "igammac", "lgamma", "polygamma", "special_erfcx",
-    "special_i0e", "special_i1", "special_i1e", "special_log_ndtr", "special_log_ndtr_backward",
-    "special_ndtri", "special_zeta",
-}  # fmt: skip
-"""Names of primitives that cannot be computed and differentiated twice without SciPy."""
-
 
 def every_primitive() -> list[Primitive]:
     for module in pkgutil.walk_packages(engine.__path__, "gradtool.engine."):
@@ -66,22 +58,7 @@ def test_every_primitive_with_a_derivative_is_at_the_gate() -> None:
         for primitive, _ in runs
     }
     missing = [each for each in every_primitive() if each.vjps and key(each) not in asked]
-    left_out = NOT_ASKED.keys() | (set() if HAS_SCIPY else ONLY_WITH_SCIPY)
-    assert {each.name for each in missing} <= left_out, missing
-
-
-@pytest.mark.parametrize("name", sorted(ONLY_WITH_SCIPY))
-def test_what_is_left_out_without_scipy_needs_it(name: str, no_scipy: None) -> None:
-    (primitive,) = [each for each in every_primitive() if each.name == name]
-    with pytest.raises(ModuleNotFoundError, match="needs SciPy, which is not installed"):
-        differentiate_twice(primitive, **({"n": 1} if name == "polygamma" else {}))
-
-
-def differentiate_twice(primitive: Primitive, **params: Any) -> None:
-    xs = [engine.tensor([0.5 + i], dtype=engine.float64) for i in range(len(primitive.vjps))]
-    x = xs[-1].requires_grad_()
-    (slope,) = engine.autograd.grad(primitive(*xs, **params), x, create_graph=True)
-    engine.autograd.grad(slope, x)
+    assert {each.name for each in missing} <= NOT_ASKED.keys(), missing
 
 
 def test_a_case_of_the_cover_runs_each_forward_primitive() -> None:

@@ -29,21 +29,8 @@ from gradtool.engine._tensor import Tensor
 # ---- the logarithm and its derivatives -------------------------------------------------------
 
 
-def _log_gamma(x: float) -> float:
-    """The standard library's, infinite at the poles and where it overflows."""
-    try:
-        return math.lgamma(x)
-    except (ValueError, OverflowError):
-        return math.inf
-
-
 lgamma = op(
-    unary(
-        "lgamma",
-        special("lgamma", _log_gamma, scipy="gammaln"),
-        lambda x: digamma(x),
-        dtypes=ORDERED,
-    ),
+    unary("lgamma", special("lgamma", scipy="gammaln"), lambda x: digamma(x), dtypes=ORDERED),
     in_place=True,
 )
 

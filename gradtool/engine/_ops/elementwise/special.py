@@ -33,7 +33,7 @@ from gradtool.engine._tensor import Tensor, to_numpy
 # ---- SciPy's functions, or others ------------------------------------------------------------
 #
 # The array library has none of them. SciPy's are used where it is installed, CuPy's for its
-# arrays, and otherwise the standard library's, element by element, for the few that it has.
+# arrays, and otherwise formulas in NumPy.
 
 
 Compute = Callable[..., Any]
@@ -41,13 +41,13 @@ Compute = Callable[..., Any]
 
 @functools.cache
 def _library_of(array_module: str) -> Any:
-    """The special functions for arrays of a module; None if there are none for NumPy's."""
+    """The special functions for arrays of a module, under SciPy's names."""
     if array_module != "numpy":
         return importlib.import_module("cupyx.scipy.special")
     try:
         return importlib.import_module("scipy.special")
     except ImportError:
-        return None
+        return importlib.import_module("gradtool.engine._ops.elementwise.formulas")
 
 
 def _module_name(*operands: Any) -> str:
@@ -58,45 +58,25 @@ def _module_name(*operands: Any) -> str:
     return "numpy"
 
 
-def special(
-    name: str,
-    one: Callable[[float], float] | None = None,
-    *,
-    scipy: str = "",
-    output: int | None = None,
-) -> Compute:
+def special(name: str, *, scipy: str = "", output: int | None = None) -> Compute:
     """A special function of arrays.
 
     Args:
         name: torch's name for it.
-        one: the function of one number, to be used without SciPy.
         scipy: SciPy's name for it, where that is another.
         output: which of several results of SciPy's it is.
     """
-    each = None if one is None else np.frompyfunc(one, 1, 1)
     theirs = scipy or name
 
     @ignore_fp_warnings
     def compute(x: Any, *others: Any) -> Any:
         library = _library_of(_module_name(x, *others))
-        if library is not None and not hasattr(library, theirs):  # CuPy has not all of them
+        if not hasattr(library, theirs):  # CuPy has not all of them
             return module_of(x).asarray(compute(to_numpy(x), *map(to_numpy, others)))
-        if library is not None:
-            found = getattr(library, theirs)(x, *others)
-            return (found if output is None else found[output]).astype(x.dtype)
-        if each is None:
-            raise missing_scipy(name)
-        return np.asarray(each(x), dtype=x.dtype)
+        found = getattr(library, theirs)(x, *others)
+        return (found if output is None else found[output]).astype(x.dtype)
 
     return refusing_complex(name, compute)
-
-
-def missing_scipy(name: str) -> ModuleNotFoundError:
-    """The error for a function that SciPy alone computes, when it is not installed."""
-    return ModuleNotFoundError(
-        f"torch.{name} needs SciPy, which is not installed: pip install 'gradtool[scipy]'",
-        name="scipy",
-    )
 
 
 # ---- modified Bessel functions ---------------------------------------------------------------
@@ -135,14 +115,14 @@ i1e: Operation = unary(
 _SLOPE = 2 / math.sqrt(math.pi)
 _ROOT = math.sqrt(2)
 
-erf_of = special("erf", math.erf)
+erf_of = special("erf")
 """`erf` of an array."""
 erf = op(
     unary("erf", erf_of, lambda x: exp(-x * x) * _SLOPE, dtypes=ORDERED),
     in_place=True,
 )
 erfc = op(
-    unary("erfc", special("erfc", math.erfc), lambda x: exp(-x * x) * -_SLOPE, dtypes=ORDERED),
+    unary("erfc", special("erfc"), lambda x: exp(-x * x) * -_SLOPE, dtypes=ORDERED),
     in_place=True,
 )
 erfcx = unary(
