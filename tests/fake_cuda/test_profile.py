@@ -18,6 +18,7 @@ import pytest
 from gradtool.transfer.measuring.outcome import NOT_VERIFIED
 
 LOST = "the device was lost"
+NOT_LOCKED = "of page-locked memory: cudaErrorMemoryAllocation"
 SMALL = ("--scenario", "pageable,pinned,registered,staged", "--size", "4KiB,1MiB", "--budget", "3")
 
 
@@ -79,8 +80,8 @@ FAULTS = {
     "lost when memory is released": ("cudaFreeHost@1=719", 5, LOST),
     "no memory of the device": ("cudaMalloc@1+=2", 5, "Out of memory"),
     "no memory after the header": ("cudaMalloc@4+=2", 0, ""),
-    "no pinned memory": ("cudaHostAlloc@1+=2", 0, "no page-locked memory"),
-    "no pinned memory after a while": ("cudaHostAlloc@4+=2", 0, "no page-locked memory"),
+    "no pinned memory": ("cudaHostAlloc@1+=2", 0, NOT_LOCKED),
+    "no pinned memory after a while": ("cudaHostAlloc@4+=2", 0, NOT_LOCKED),
     "no registering": ("cudaHostRegister@1+=2", 0, "could not be registered"),
     "no streams": ("cudaStreamCreateWithPriority@1+=2", 5, "every cell: not measured"),
     "no events": ("cudaEventCreateWithFlags@1+=2", 5, "out of memory"),
@@ -108,8 +109,8 @@ def test_a_fault_leaves_a_readable_report(tmp_path: Path, name: str) -> None:
 
 SHORTAGES = {
     "little memory of the device": ({"FAKE_CUDA_MEMORY": "2e6"}, "sizes left out: 1 MiB"),
-    "little memory to lock": ({"FAKE_CUDA_HOST_MEMORY": "1e6"}, "no page-locked memory"),
-    "bytes that change on the way": ({"FAKE_CUDA_CORRUPT": "40"}, "are not the bytes that were"),
+    "little memory to lock": ({"FAKE_CUDA_HOST_MEMORY": "1e6"}, NOT_LOCKED),
+    "bytes that change on the way": ({"FAKE_CUDA_CORRUPT": "40"}, NOT_VERIFIED),
     "allocations that wait": ({"FAKE_CUDA_HOST_ALLOC_WAITS": "1"}, "hazard"),
 }
 
