@@ -48,6 +48,8 @@ REFUSED: list[tuple[str, Call, type[Exception], str]] = [
     ("unfold", lambda t: t.ones(3).unfold(0, 4, 1), RuntimeError,
      "maximum size for tensor at dimension 0 is 3 but size is 4"),
     ("unfold", lambda t: t.ones(3).unfold(0, 2, 0), RuntimeError, "step is 0 but must be > 0"),
+    ("fold", lambda t: t.nn.functional.fold(t.ones(2, 3, 4, 9), 4, 2), RuntimeError,
+     "Expected 2D or 3D (batch mode) tensor for input"),
     ("imag", lambda t: t.ones(3).imag, RuntimeError, "imag is not implemented"),
     ("repeat", lambda t: t.ones(2, 3).repeat(2), RuntimeError,
      "Number of dimensions of repeat dims"),

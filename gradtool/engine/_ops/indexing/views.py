@@ -8,7 +8,7 @@ import numpy as np
 
 from gradtool.engine._ops.core.batching import changing, of_examples, one_later
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
-from gradtool.engine._ops.core.dtype_support import BOOL, SMOOTH
+from gradtool.engine._ops.core.dtype_support import SMOOTH
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive
@@ -150,7 +150,7 @@ sum_of_windows: Primitive = linear(
     "unfold_backward",
     _summed_windows,
     lambda g, x_shape, dim, step: _unfold(g, dim=dim, size=x_shape[-1], step=step),
-    dtypes=BOOL | SMOOTH,
+    dtypes=SMOOTH,
     batch=changing(shape=of_examples, dim=one_later),
 )
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.dims import Ints, as_ints
-from gradtool.engine._ops.core.dtype_support import BOOL, SMOOTH, takes
+from gradtool.engine._ops.core.dtype_support import BOOL, FACTORED, SMOOTH, takes
+from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.node_names import node_name
-from gradtool.engine._ops.core.own_memory import of_own_memory
-from gradtool.engine._ops.indexing.views import sum_of_windows
-from gradtool.engine._ops.indexing.views import unfold as windows_along
+from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.functional._padding import pad
 
 
 def for_each(value: Any, count: int, name: str) -> Ints:
@@ -30,19 +31,6 @@ def for_each(value: Any, count: int, name: str) -> Ints:
             f"the dimensions, but got {name}={list(numbers)}"
         )
     return numbers
-
-
-def windows(x: Tensor, size: Ints, step: Ints, dilation: Ints) -> Tensor:
-    """Return windows over the last dimensions as a view: positions, then elements.
-
-    ``(…, H, W)`` becomes ``(…, positions down, positions across, height, width)``.
-    """
-    first = x.ndim - len(size)
-    for at, (extent, stride, apart) in enumerate(zip(size, step, dilation)):
-        x = windows_along(x, first + at, apart * (extent - 1) + 1, stride)
-        if apart > 1:
-            x = x[..., ::apart]
-    return x
 
 
 def positions(extent: int, size: int, step: int, dilation: int) -> int:
@@ -74,24 +62,18 @@ def unfold(
             f"dimensions for input, but got: {list(input.shape)}"
         )
     size, apart, ends, step = _numbers(kernel_size, dilation, padding, stride)
-    batch = input.unsqueeze(0) if input.ndim == 3 else input
-    padded = pad(batch, [ends[1], ends[1], ends[0], ends[0]])
-    if any(have < each * (need - 1) + 1 for have, each, need in zip(padded.shape[2:], apart, size)):
+    padded = [extent + 2 * end for extent, end in zip(input.shape[-2:], ends)]
+    if any(have < each * (need - 1) + 1 for have, each, need in zip(padded, apart, size)):
         raise RuntimeError(
-            f"Given input with spatial size {tuple(batch.shape[2:])}, kernel_size={size}, "
+            f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={size}, "
             f"dilation={apart}, padding={ends}, calculated shape of the array of sliding blocks "
             "is too small: its components must be at least one"
         )
-    taken = windows(padded, size, step, apart).permute(0, 1, 4, 5, 2, 3)
-    columns = taken.reshape(
-        batch.shape[0], batch.shape[1] * product(size), product(taken.shape[-2:])
-    )
-    return columns.squeeze(0) if input.ndim == 3 else columns
+    return _columns(input, grid=Grid(size, apart, ends, step))
 
 
 @node_name("Col2ImBackward0")
 @takes(BOOL | SMOOTH, "col2im_out_cpu", fused=True)
-@of_own_memory
 def fold(
     input: Tensor,
     output_size: Any,
@@ -107,13 +89,89 @@ def fold(
     """
     size, apart, ends, step = _numbers(kernel_size, dilation, padding, stride)
     extents = for_each(output_size, 2, "output_size")
-    batch = input.unsqueeze(0) if input.ndim == 2 else input
-    channels, padded, counts = _folded_shape(batch, extents, size, apart, ends, step)
-    patches = batch.reshape(batch.shape[0], channels, *size, *counts).permute(0, 1, 4, 5, 2, 3)
-    across = _sum_windows(patches, 3, padded[1], apart[1], step[1])
-    whole = _sum_windows(across, 2, padded[0], apart[0], step[0])
-    image = whole.narrow(2, ends[0], extents[0]).narrow(3, ends[1], extents[1])
-    return image.squeeze(0) if input.ndim == 2 else image
+    grid = Grid(size, apart, ends, step)
+    _check_columns(input, extents, grid)
+    return _image(input, extents=extents, grid=grid)
+
+
+class Grid(NamedTuple):
+    """Where the windows of an image lie: two numbers each, down and across."""
+
+    size: Ints
+    apart: Ints
+    """The dilation."""
+    ends: Ints
+    """The padding."""
+    step: Ints
+
+    def counts(self, extents: Ints) -> Ints:
+        """Return the number of windows in an image, down and across."""
+        padded = [extent + 2 * end for extent, end in zip(extents, self.ends)]
+        return tuple([positions(*each) for each in zip(padded, self.size, self.step, self.apart)])
+
+    def elements(self, counts: Ints) -> Iterator[tuple[int, int, slice, slice]]:
+        """Yield each element of a window, and where it lies in the padded image in all of them."""
+        down, across = (
+            [
+                (each, slice(each * apart, each * apart + step * (count - 1) + 1, step))
+                for each in range(size)
+            ]
+            for size, apart, step, count in zip(self.size, self.apart, self.step, counts)
+        )
+        for row, rows in down:
+            for column, columns in across:
+                yield row, column, rows, columns
+
+    def inside(self, extents: Ints) -> tuple[Any, ...]:
+        """Return where the image lies within the padded one."""
+        spans = [slice(end, end + extent) for end, extent in zip(self.ends, extents)]
+        return (..., *spans)
+
+
+def _padded_shape(front: Ints, extents: Ints, grid: Grid) -> Ints:
+    return (*front, *[extent + 2 * end for extent, end in zip(extents, grid.ends)])
+
+
+def _extracted(x: Any, *, grid: Grid) -> Any:
+    """Columns (…, C * elements, positions) of images (…, C, H, W)."""
+    *front, channels = x.shape[:-2]
+    extents = x.shape[-2:]
+    if any(grid.ends):
+        padded = np.zeros_like(x, shape=_padded_shape(x.shape[:-2], extents, grid))
+        padded[grid.inside(extents)] = x
+        x = padded
+    counts = grid.counts(extents)
+    out = np.empty_like(x, shape=(*front, channels, *grid.size, *counts), order="C")
+    for row, column, rows, columns in grid.elements(counts):
+        out[..., row, column, :, :] = x[..., rows, columns]
+    return out.reshape(*front, channels * product(grid.size), product(counts))
+
+
+def _summed(x: Any, *, extents: Ints, grid: Grid) -> Any:
+    """Images (…, C, H, W) of columns: each element the sum of the windows that cover it."""
+    *front, rows_of_columns = x.shape[:-1]
+    counts, channels = grid.counts(extents), rows_of_columns // product(grid.size)
+    patches = x.reshape(*front, channels, *grid.size, *counts)
+    out = np.zeros_like(x, shape=_padded_shape((*front, channels), extents, grid), order="C")
+    for row, column, rows, columns in grid.elements(counts):
+        out[..., rows, columns] += patches[..., row, column, :, :]
+    return np.ascontiguousarray(out[grid.inside(extents)]) if any(grid.ends) else out
+
+
+_columns: Primitive = linear(
+    "im2col",
+    _extracted,
+    lambda g, x_shape, grid: _image(g, extents=tuple(x_shape[-2:]), grid=grid),
+    dtypes=BOOL | FACTORED,
+    batch=unchanged,
+)
+_image: Primitive = linear(
+    "col2im",
+    _summed,
+    lambda g, grid: _columns(g, grid=grid),
+    dtypes=BOOL | FACTORED,
+    batch=unchanged,
+)
 
 
 def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, ...]:
@@ -125,36 +183,27 @@ def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tupl
     )
 
 
-def _folded_shape(
-    batch: Tensor, extents: Ints, size: Ints, apart: Ints, ends: Ints, step: Ints
-) -> tuple[int, Ints, Ints]:
-    """Channels, padded extents and positions of the images that the columns come from."""
-    rows, columns = batch.shape[1:]
-    if rows % product(size):
+def _check_columns(input: Tensor, extents: Ints, grid: Grid) -> None:
+    """Refuse columns that no image of these extents gives."""
+    if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
+            f"non-zero dimensions for input, but got: {list(input.shape)}"
+        )
+    rows, columns = input.shape[-2:]
+    if rows % product(grid.size):
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
-            f"but got input.size(1)={rows} and kernel_size={size}."
+            f"but got input.size(1)={rows} and kernel_size={grid.size}."
         )
-    padded = tuple([extent + 2 * end for extent, end in zip(extents, ends)])
-    counts = tuple([positions(*numbers) for numbers in zip(padded, size, step, apart)])
+    counts = grid.counts(extents)
     if columns != product(counts):
         raise RuntimeError(
-            f"Given output_size={extents}, kernel_size={size}, dilation={apart}, padding={ends}, "
-            f"stride={step}, expected size of input's dimension 2 to match the calculated number "
-            f"of sliding blocks {counts[0]} * {counts[1]} = {product(counts)}, but got "
-            f"input.size(2)={columns}."
+            f"Given output_size={extents}, kernel_size={grid.size}, dilation={grid.apart}, "
+            f"padding={grid.ends}, stride={grid.step}, expected size of input's dimension 2 to "
+            f"match the calculated number of sliding blocks {counts[0]} * {counts[1]} = "
+            f"{product(counts)}, but got input.size(2)={columns}."
         )
-    return rows // product(size), padded, counts
-
-
-def _sum_windows(patches: Tensor, dim: int, extent: int, apart: int, step: int) -> Tensor:
-    """Sum the last dimension, of windows along `dim`, back to the positions they came from."""
-    if apart > 1:
-        spread = pad(patches.unsqueeze(-1), [0, apart - 1]).flatten(-2)
-        patches = spread.narrow(-1, 0, spread.shape[-1] - apart + 1)
-    shape = [*patches.shape[:-1]]
-    shape[dim] = extent
-    return sum_of_windows(patches, shape=tuple(shape), dim=dim, step=step)
 
 
 # ---- pixels for channels --------------------------------------------------------------------
@@ -168,8 +217,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         RuntimeError: the channels are no multiple of the factor's square.
     """
     _check_rank("pixel_shuffle", input)
-    *front, channels, height, width = input.shape
-    r = upscale_factor
+    channels, r = input.shape[-3], upscale_factor
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     if channels % r**2:
@@ -177,9 +225,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, but input.size(-3)={channels} is not divisible by {r**2}"
         )
-    apart = input.reshape(product(front), channels // r**2, r, r, height, width)
-    mixed = apart.permute(0, 1, 4, 2, 5, 3)
-    return mixed.reshape(*front, channels // r**2, height * r, width * r)
+    return _shuffled(input, factor=r)
 
 
 @node_name("PixelUnshuffleBackward0")
@@ -190,8 +236,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         RuntimeError: height or width is no multiple of the factor.
     """
     _check_rank("pixel_unshuffle", input)
-    *front, channels, height, width = input.shape
-    r = downscale_factor
+    (height, width), r = input.shape[-2:], downscale_factor
     if r <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
     for name, extent, at in (("height", height, -2), ("width", width, -1)):
@@ -200,9 +245,31 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({at})={extent} is not divisible by {r}"
             )
-    apart = input.reshape(product(front), channels, height // r, r, width // r, r)
-    mixed = apart.permute(0, 1, 3, 5, 2, 4)
-    return mixed.reshape(*front, channels * r**2, height // r, width // r)
+    return _unshuffled(input, factor=r)
+
+
+def _to_pixels(x: Any, *, factor: int) -> Any:
+    *front, channels, height, width = x.shape
+    apart = x.reshape(*front, channels // factor**2, factor, factor, height, width)
+    at = len(front)
+    mixed = apart.transpose(*range(at + 1), at + 3, at + 1, at + 4, at + 2)
+    return mixed.copy().reshape(*front, channels // factor**2, height * factor, width * factor)
+
+
+def _to_channels(x: Any, *, factor: int) -> Any:
+    *front, channels, height, width = x.shape
+    apart = x.reshape(*front, channels, height // factor, factor, width // factor, factor)
+    at = len(front)
+    mixed = apart.transpose(*range(at + 1), at + 2, at + 4, at + 1, at + 3)
+    return mixed.copy().reshape(*front, channels * factor**2, height // factor, width // factor)
+
+
+_shuffled: Primitive = linear(
+    "pixel_shuffle", _to_pixels, lambda g, factor: _unshuffled(g, factor=factor), batch=unchanged
+)
+_unshuffled: Primitive = linear(
+    "pixel_unshuffle", _to_channels, lambda g, factor: _shuffled(g, factor=factor), batch=unchanged
+)
 
 
 def _check_rank(name: str, input: Tensor) -> None:
