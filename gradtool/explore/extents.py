@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -20,6 +20,9 @@ _BEYOND = (129, 257)
 
 _MOST_ENTRIES = 4096
 """Entries of all tensors of a variant."""
+
+_MOST_GROUPS = 2
+"""Extents that are changed together with an option."""
 
 _MOST_SQUARE_AXES = 4
 """Equally long axes of which each part is changed without the rest."""
@@ -49,6 +52,26 @@ def extents(
     for variant in _all_extents(point, blocks, rng):
         if not keeps_order or _has_order_of(point, variant.point):
             yield variant
+
+
+def beside_options(
+    point: Point, options: Iterable[Variant], rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Yield variants of another integer among the options, together with other extents.
+
+    A stride that leaves a remainder shows only where the extent is no multiple of it, and groups
+    are accepted only where it is one.
+    """
+    for option in options:
+        numbers = [n for n in _integers(option.point) if n not in _integers(point)]
+        if not numbers:
+            continue
+        groups = [each for each in _groups(option.point) if each.extent > 1]
+        for group in groups[:_MOST_GROUPS]:
+            for extent in (group.extent + 1, group.extent * numbers[0]):
+                for variant in _together(option.point, group, extent, rng):
+                    change = f"{option.change} and {variant.change}"
+                    yield replace(variant, change=change, growth=None, may_raise=True)
 
 
 def _has_order_of(point: Point, other: Point) -> bool:

@@ -14,10 +14,11 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
 from gradtool.explore.documented import documented
 from gradtool.explore.documented_shapes import agrees, stated_shapes
-from gradtool.explore.extents import extents
+from gradtool.explore.extents import beside_options, extents
 from gradtool.explore.guided import guided
-from gradtool.explore.indices import ignored, repeated, segments
+from gradtool.explore.indices import ignored, regrouped, repeated, segments
 from gradtool.explore.limits import beside_limits
+from gradtool.explore.masks import masks
 from gradtool.explore.optional import optional
 from gradtool.explore.plain import plain, with_defaults
 from gradtool.explore.point import Point, Variant
@@ -87,6 +88,11 @@ def _all_variants(
         lambda: degenerate(point),
         lambda: repeated(function, point),
         lambda: segments(point),
+        lambda: regrouped(point),
+        lambda: masks(point),
+        lambda: beside_options(
+            full, plain(full, {}, parameters, kept, step=step), draws("beside options")
+        ),
         lambda: ignored(function, full),
     ]
     if iteration is None:

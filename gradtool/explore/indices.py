@@ -14,22 +14,49 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.source import trees
-from gradtool.explore.traits import is_permutation
+from gradtool.explore.traits import is_permutation, is_permutation_along_some_axis
 from gradtool.verify.protocol.observation import Array
 
 _READS = {"gather", "index_select", "take", "take_along_dim", "embedding"}
-_WRITES = {"scatter", "index_copy", "index_put", "index_fill", "masked_scatter", "argsort", "sort"}
+_WRITES = {"scatter", "index_copy", "index_put", "index_fill", "masked_scatter"}
 
 
 def repeated(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants in which two entries of an index tensor are the same."""
-    names = _read_by(function)
+    names, direct = _read_by(function)
     for at, array in point.arrays():
         name = point.names[at]
-        if name in names and array.dtype.kind in "iu" and _may_repeat(array):
-            changed = array.copy()
-            changed.reshape(-1)[-1] = array.reshape(-1)[0]
-            yield Variant(point.having({at: changed}), f"`{name}` has a repeated entry")
+        if name in names and array.dtype.kind in "iu" and _may_repeat(array, name in direct):
+            yield from _with_repeats(point, at, array)
+
+
+def _with_repeats(point: Point, at: int, array: Array) -> Iterator[Variant]:
+    """Variants whose last entry is the first one, and whose first ones are neighbors."""
+    ends, beside = array.copy(), array.copy()
+    is_sorted = bool((np.diff(array.reshape(-1)) > 0).all())
+    ends.reshape(-1)[-1] = array.reshape(-1)[-2 if is_sorted else 0]
+    beside.reshape(-1)[1:3] = array.reshape(-1)[0]
+    for made in (ends, beside):
+        if made.size > 2 or made is ends:
+            yield Variant(point.having({at: made}), f"`{point.names[at]}` has a repeated entry")
+
+
+def regrouped(point: Point) -> Iterator[Variant]:
+    """Yield variants in which a label or group that occurs no longer does, or only once."""
+    for at, array in point.arrays():
+        if array.dtype.kind not in "iu":
+            continue
+        found = np.unique(array)
+        if not 1 < len(found) < array.size or is_permutation_along_some_axis(array):
+            continue
+        middle, instead = found[len(found) // 2], found[len(found) // 2 - 1]
+        places = np.flatnonzero(array == middle)
+        gone, alone = array.copy(), array.copy()
+        gone.reshape(-1)[places] = instead
+        alone.reshape(-1)[places[:-1]] = instead
+        yield Variant(point.having({at: gone}), f"`{point.names[at]}` has no {middle}")
+        if len(places) > 1:
+            yield Variant(point.having({at: alone}), f"`{point.names[at]}` has {middle} once")
 
 
 def segments(point: Point) -> Iterator[Variant]:
@@ -80,29 +107,36 @@ def _with_short_segment(array: Array) -> Array | None:
     return None
 
 
-def _may_repeat(array: Array) -> bool:
+def _may_repeat(array: Array, is_index: bool) -> bool:
+    """Return True for distinct indices, which are no offsets if they are sorted."""
     flat = array.reshape(-1)
     is_distinct = flat.size > 1 and len(np.unique(flat)) == flat.size
     is_sorted = bool((np.diff(flat) > 0).all())
-    return is_distinct and not is_sorted and not is_permutation(array)
+    return is_distinct and (is_index or not is_sorted) and not is_permutation(array)
 
 
-def _read_by(function: Any) -> set[str]:
-    """The arguments by which forward reads entries of a tensor; none where it also writes some."""
-    read: set[str] = set()
+def _read_by(function: Any) -> tuple[set[str], set[str]]:
+    """The arguments by which forward reads entries of a tensor, but writes none.
+
+    The second set are those that are an index by themselves.
+    """
+    read, direct, written = set[str](), set[str](), set[str]()
     for tree in trees(getattr(function, "forward", function)):
         for node in ast.walk(tree):
             match node:
-                case ast.Subscript(ctx=ast.Store()) | ast.Subscript(ctx=ast.Del()):
-                    return set()
+                case ast.Subscript(slice=index, ctx=ast.Store() | ast.Del()):
+                    written |= _names(index)
                 case ast.Subscript(slice=index):
                     read |= _names(index)
+                    direct |= {index.id} if isinstance(index, ast.Name) else set()
                 case ast.Call(func=ast.Attribute(attr=name), args=args):
+                    names = {each for arg in args for each in _names(arg)}
                     if name.rstrip("_") in _WRITES:
-                        return set()
+                        written |= names
                     if name in _READS:
-                        read |= {each for arg in args for each in _names(arg)}
-    return read
+                        read |= names
+    sorts = any("sort" in ast.dump(tree) for tree in trees(getattr(function, "forward", function)))
+    return (set(), set()) if sorts else (read - written, direct - written)
 
 
 def _names(tree: ast.AST) -> set[str]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.plain import with_defaults
+from gradtool.explore.plain import is_kept, with_defaults
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.source import trees
 
@@ -41,8 +41,20 @@ def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
             rest = tuple(each for each in full.tensors if each != at)
             without = replace(full.having({at: None}), tensors=rest, tracked=full.tracked - {at})
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
+        elif at in missing and type(instead.get(name)) in (int, float):
+            yield from _other_number(full, at, instead[name])
         elif at in missing:
             yield from _given(full, at, instead.get(name))
+
+
+def _other_number(point: Point, at: int, instead: float) -> Iterator[Variant]:
+    """Variants that give another number than the one that forward takes instead of None."""
+    name = point.names[at]
+    if not is_kept(name, None):
+        value = instead + 1 if isinstance(instead, int) else 0.7 * instead or 0.3
+        change = f"`{name}` is {value!r}, not None"
+        may_raise = isinstance(value, int)
+        yield Variant(point.having({at: value}), change, is_plain=True, may_raise=may_raise)
 
 
 def _not_passed(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[Variant]:
@@ -130,6 +142,11 @@ def _targets(function: Any) -> Mapping[str, str]:
             match node:
                 case ast.Assign(targets=[ast.Name(id=target)], value=ast.IfExp(test=test)):
                     found |= dict.fromkeys(_compared_with_none(test), target)
+                case ast.Assign(
+                    targets=[ast.Name(id=target)],
+                    value=ast.BoolOp(op=ast.Or(), values=[ast.Name(id=name), *_]),
+                ):
+                    found[name] = target
                 case ast.If(test=test, body=[ast.Assign(targets=[ast.Name(id=target)])]):
                     found |= dict.fromkeys(_compared_with_none(test), target)
     return found

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from gradtool.explore.point import Point, Variant
@@ -17,12 +18,24 @@ _LARGEST_GUARD = 0.01
 
 _KEPT = re.compile(
     r"(.*_)?(seed|dtype|device|generator|ignore_index|padding_idx|"
-    r"training|inplace|hard|straight_through|ste)"
+    r"inplace|hard|straight_through|ste)"
     r"|.*(fp8|fp16|bf16|int8|half|amp\b|autocast|quanti[sz]|low_precision|offload).*"
 )
 """Names of what gives no other number, or changes what a gradient is meant to be: a lower
 precision is chosen for its speed.
 """
+
+_IS_TRAINING = re.compile(r"(is_)?train(ing)?")
+"""Names of a flag that makes forward random or change buffers where it is true."""
+
+_AXES = re.compile(r"(.*_)?(dim|axis|axes|dims)\d?")
+"""Names of axes."""
+
+_SIGNED = re.compile(r"(.*_)?(shift|offset|diagonal|lag|k|exponent|power|p|order|n)s?")
+"""Names of integers that may be negative."""
+
+_MOST_ENTRIES_CHANGED = 3
+"""Entries of a tuple that change alone."""
 
 _SMALL = 1e-3
 """A number below this guards a division; twice as much of it shows nothing."""
@@ -47,12 +60,12 @@ def plain(
     """
     full = with_defaults(point, parameters)
     options = [
-        (at, list(_others(full.values[at], words.get(full.names[at], ()), step)))
+        (at, list(_other_values(full, at, words.get(full.names[at], ()), step)))
         for at in full.plain
         if not is_kept(full.names[at], full.values[at])
     ]
     options = [
-        (at, [each for each in values if full.names[at] not in kept or each > full.values[at]])
+        (at, [each for each in values if full.names[at] not in kept or _is_more(each, full, at)])
         for at, values in options
     ]
     for turn in range(max((len(values) for _, values in options), default=0)):
@@ -61,7 +74,10 @@ def plain(
                 name, before, value = full.names[at], full.values[at], values[turn]
                 change = f"`{name}` is {value!r}, not {before!r}"
                 yield Variant(
-                    full.having({at: value}), change, is_plain=True, may_raise=type(value) is int
+                    full.having({at: value}),
+                    change,
+                    is_plain=True,
+                    may_raise=isinstance(value, int | tuple | list) and not isinstance(value, bool),
                 )
     first = {at: values[0] for at, values in options if values}
     if len(first) > 1:
@@ -77,6 +93,8 @@ def is_kept(name: str, value: Any) -> bool:
     bare = name.strip("_").lower()
     if _GUARDS.fullmatch(bare):
         return not isinstance(value, float) or abs(value) < _LARGEST_GUARD
+    if _IS_TRAINING.fullmatch(bare):
+        return value is not True
     return bool(_KEPT.fullmatch(bare))
 
 
@@ -92,6 +110,53 @@ def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Poin
         values=(*point.values, *(p.default for p in left)),
         positional=point.positional + len(left),
     )
+
+
+def _is_more(value: Any, point: Point, at: int) -> bool:
+    before = point.values[at]
+    return isinstance(value, int | float) and isinstance(before, int | float) and value > before
+
+
+def _other_values(point: Point, at: int, words: Sequence[str], step: int) -> Iterator[Any]:
+    """Other values of one argument, the likeliest first."""
+    name, value = point.names[at].strip("_").lower(), point.values[at]
+    if _AXES.fullmatch(name) and not isinstance(value, bool):
+        rank = max((array.ndim for _, array in point.continuous()), default=0)
+        yield from _other_axes(value, rank)
+    elif isinstance(value, tuple | list):
+        yield from _other_tuples(value, step)
+    elif isinstance(value, Enum):
+        yield from (member for member in type(value) if member is not value)
+    else:
+        yield from _others(value, words, step)
+        if type(value) is int and value > 0 and _SIGNED.fullmatch(name):
+            yield -value
+
+
+def _other_axes(value: Any, rank: int) -> Iterator[Any]:
+    """Other axes of a tensor, counted from the same end, then one from the other end."""
+    if value is None:
+        yield from (0, -1)
+    elif isinstance(value, int):
+        others = [axis for axis in range(rank) if axis != value % rank]
+        yield from (axis - rank if value < 0 else axis for axis in others)
+        yield from (axis if value < 0 else axis - rank for axis in others[:1])
+    elif isinstance(value, tuple | list) and all(type(each) is int for each in value):
+        if sorted(each % rank for each in value) == list(range(rank)):
+            cycle = [*range(1, rank), 0]  # Not its own inverse for more than two axes.
+            yield type(value)(cycle if list(value) != cycle else [rank - 1, *range(rank - 1)])
+        elif value and len(value) < rank:
+            yield type(value)((each + 1) % rank for each in value)
+
+
+def _other_tuples(value: tuple[Any, ...] | list[Any], step: int) -> Iterator[Any]:
+    """The tuple with another number at one place, and at all of them."""
+    others = [next(_others(each, (), step), each) for each in value]
+    for at in reversed(range(min(len(value), _MOST_ENTRIES_CHANGED))):
+        if others[at] != value[at]:
+            yield type(value)([*value[:at], others[at], *value[at + 1 :]])
+    if len(value) > 1 and others != list(value):
+        yield type(value)(others)
 
 
 def _others(value: Any, words: Sequence[str], step: int) -> Iterator[Any]:

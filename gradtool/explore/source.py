@@ -8,10 +8,11 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from gradtool.cases.inference.documentation import documentation
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
 
@@ -23,8 +24,12 @@ _BLOCK_NAMES = re.compile(
 _SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse|lu\w*|det|slogdet")
 
 _SYMMETRIC = re.compile(
-    r"(?<!a)symmetric|hermitian|\b(spd|psd|eigh)\b|positive.?definite|covariance|cholesky", re.I
+    r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
+    r"|laplacian|undirected|\bgram\b|(precision|kernel|metric|stiffness|mass|inertia).?(matrix|tensor)"
+    r"|mahalanobis|pairwise distances",
+    re.I,
 )
+"""Words for matrices that are symmetric by what they are."""
 
 _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}
 
@@ -36,7 +41,7 @@ _LARGEST_BLOCK = 300
 _PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def trees(function: Any) -> tuple[ast.AST, ...]:
     """The definitions of the methods of a Function, or of a callable, as far as there is source."""
     is_class = isinstance(function, type)
@@ -195,36 +200,74 @@ def _number(node: ast.expr, function: Any) -> Iterator[float]:
 
 
 def needs_symmetry(function: Any) -> bool:
-    """Return True if the source speaks of symmetric matrices."""
+    """Return True if the source or a docstring speaks of symmetric matrices."""
+    return bool(_SYMMETRIC.search(f"{_source(function)}\n{documentation(function)}"))
+
+
+@lru_cache(maxsize=8)
+def _source(function: Any) -> str:
+    """The source of a Function; empty if there is none."""
     try:
-        return bool(_SYMMETRIC.search(inspect.getsource(function)))
+        return inspect.getsource(function)
     except (OSError, TypeError):
-        return False
+        return ""
 
 
 def step_of_integers(function: Any) -> int:
     """Return 2 where the source speaks of odd or even numbers, else 1."""
     method = getattr(function, "forward", function)
-    texts = [ast.unparse(tree) for tree in _with_helpers(method)]
-    with suppress(OSError, TypeError):
-        texts.append(inspect.getsource(function))
+    texts = [_source(function), *(ast.unparse(tree) for tree in _with_helpers(method))]
     return 2 if any(map(_PARITY.search, texts)) else 1
 
 
 def words(function: Any) -> dict[str, list[str]]:
-    """For each name the strings that the source compares it with."""
+    """For each name the strings that the source compares it with, or looks it up by."""
     found: dict[str, list[str]] = defaultdict(list)
     for tree in trees(function):
         for node in ast.walk(tree):
-            match node:
-                case ast.Compare(left=ast.Name(id=name), comparators=[other]):
-                    found[name] += _strings(other)
-                case ast.Compare(left=ast.Attribute(attr=name), comparators=[other]):
-                    found[name] += _strings(other)
+            for name, each in _words_at(node, function):
+                found[name] += each
     return {name: list(dict.fromkeys(each)) for name, each in found.items()}
 
 
-def _strings(node: ast.expr) -> list[str]:
+def _words_at(node: ast.AST, function: Any) -> Iterator[tuple[str, list[str]]]:
+    match node:
+        case ast.Compare(left=left, comparators=others):
+            for each in (left, *others):
+                yield from _of_name(each, [w for other in (left, *others) for w in _strings(other)])
+        case (
+            ast.Subscript(value=table, slice=key)
+            | ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_])
+        ):
+            yield from _of_name(key, _keys(table, function))
+        case ast.Match(subject=subject, cases=cases):
+            yield from _of_name(subject, [w for case in cases for w in _strings(case.pattern)])
+        case ast.arg(arg=name, annotation=ast.Subscript(value=ast.Name(id="Literal")) as literal):
+            yield name, _strings(literal)
+
+
+def _of_name(node: ast.expr, found: list[str]) -> Iterator[tuple[str, list[str]]]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) if found:
+            yield name, found
+
+
+def _keys(table: ast.expr, function: Any) -> list[str]:
+    """The words that a table, written out or in a variable of the module, is looked up by."""
+    match table:
+        case ast.Dict(keys=keys):
+            return [word for key in keys if key is not None for word in _strings(key)]
+        case ast.Name(id=name):
+            method = inspect.unwrap(getattr(function, "forward", function))
+            known = getattr(method, "__globals__", {}).get(name)
+        case ast.Attribute(attr=name):
+            known = getattr(function, name, None)
+        case _:
+            return []
+    return [key for key in known if isinstance(key, str)] if isinstance(known, dict) else []
+
+
+def _strings(node: ast.AST) -> list[str]:
     return [
         each.value
         for each in ast.walk(node)

@@ -113,6 +113,11 @@ def is_permutation(array: Array) -> bool:
     return is_flat and bool((np.sort(array) == np.arange(array.size)).all())
 
 
+def is_permutation_along_some_axis(array: Array) -> bool:
+    """Return True for the numbers from 0 on in some order in each row along an axis."""
+    return any(_is_permutation_along(array, axis) for axis in range(array.ndim))
+
+
 def _is_permutation_along(array: Array, axis: int) -> bool:
     """Return True for the numbers from 0 on in some order in each row along an axis."""
     if array.dtype.kind not in "iu" or array.shape[axis] < 2:

@@ -170,6 +170,9 @@ def _compared(
     is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
     if variant.may_raise and variant.is_plain and not _fit(found, exact):
         return Trial(Answer.REFUSED, 5)  # PyTorch refuses such a gradient, as if backward raised.
+    if not is_usual and is_of_any_size(checkable.obj) and not all(map(_is_finite, found)):
+        is_mistake = not variant.may_be_outside and is_smooth(function, cotangents, found, seed)
+        return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
     differs = any(
         _differs(mine, other, is_usual=is_usual, floor=_CASE_ROUNDINGS * usual)
         for mine, other, is_wanted in zip(found, exact, wanted, strict=True)
@@ -187,7 +190,9 @@ def _measured(
         if all(map(_is_finite, found)):
             differs = has_other_slope(function, cotangents, found, seed)
         else:
-            differs = not variant.may_be_outside and is_smooth(function, cotangents, found, seed)
+            # Beyond usual values PyTorch's own derivative of forward is not finite either here.
+            may_differ = not variant.may_be_outside and _is_near(variant.point)
+            differs = may_differ and is_smooth(function, cotangents, found, seed)
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 9)
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 9)
@@ -258,6 +263,11 @@ def _is_usual(point: Point, function: Any) -> bool:
     is_double = all(np.finfo(array.dtype).eps <= DOUBLE_EPS for array in tracked)
     largest = _LARGEST if is_double and is_of_any_size(function) else _LARGEST_USUAL
     return all(bool(((abs(each) > 0) & (abs(each) <= largest)).all()) for each in tracked)
+
+
+def _is_near(point: Point) -> bool:
+    """Return True if no value is large."""
+    return all(np.abs(array).max(initial=0.0) <= _LARGEST_USUAL for _, array in point.continuous())
 
 
 def _fit(found: Sequence[Array | None], exact: Sequence[Array | None]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -21,6 +22,9 @@ _OVERFLOWING_IN_SINGLE = (90.0, 100.0)
 
 _LARGEST_SPECIAL = 2.0
 
+_CHOSEN = re.compile(r"mask|valid|keep|label|target|sign|onehot|one_hot|\by\b|class")
+"""Names of tensors without a gradient in which ones and zeros are no numbers like others."""
+
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
 
@@ -35,33 +39,39 @@ def asymmetric(
             matrices, or of one triangle.
         rng: For the difference between the triangles.
     """
-    for at, gradient in exact.items():
-        array = point.values[at]
+    for at, array in point.continuous():
         is_symmetric = any(trait.name == "symmetric" for trait in traits(array))
-        mirrored = gradient.swapaxes(-1, -2) if is_symmetric else gradient
-        size = np.abs(gradient).max(initial=0.0)
-        if is_symmetric and np.abs(gradient - mirrored).max() > _SKEW * size:
+        if is_symmetric and (at not in point.tracked or _has_two_triangles(exact.get(at))):
             skew = np.triu(rng.uniform(0.1, 0.3, array.shape), 1) * np.abs(array).max()
             change = f"`{point.names[at]}` is not symmetric"
             yield Variant(point.having({at: array + skew}), change)
 
 
+def _has_two_triangles(gradient: Array | None) -> bool:
+    if gradient is None:
+        return False
+    difference = np.abs(gradient - gradient.swapaxes(-1, -2)).max()
+    return bool(difference > _SKEW * np.abs(gradient).max())
+
+
 def less_special(point: Point) -> Iterator[Variant]:
     """Yield variants in which tensors of nothing but one small integer have other values.
 
-    A term times zero, a power of one, or a product with ones is no evidence for its factor.
+    A term times zero, a power of one, or a product with ones is no evidence for its factor. Of
+    what requires a gradient, other whole numbers become fractions too.
     """
-    movable = [
-        at for at, array in point.continuous()
-        if at in point.tracked and is_integral(array) and array.dtype.kind == "f"
-        if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL
-    ]  # fmt: skip
-    for at in movable:
-        array = point.values[at]
+    for at, array in point.continuous():
+        is_free = at in point.tracked or not _CHOSEN.search(point.names[at].lower())
+        if not is_integral(array) or not is_free:
+            continue
         spread = np.linspace(0.6, 0.9, array.size).reshape(array.shape)
         moved = (array * spread if array.any() else 0.5 * spread).astype(array.dtype)
-        change = f"`{point.names[at]}` is not {array.min():g}"
-        yield Variant(point.having({at: moved}), change, is_less_special=True)
+        if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL:
+            change = f"`{point.names[at]}` is not {array.min():g}"
+            yield Variant(point.having({at: moved}), change, is_less_special=True)
+        elif at in point.tracked and np.abs(array).max() > 1:
+            change = f"`{point.names[at]}` has fractions"
+            yield Variant(point.having({at: restored(array, moved)}), change, is_less_special=True)
 
 
 def degenerate(point: Point) -> Iterator[Variant]:

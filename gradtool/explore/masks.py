@@ -1,0 +1,67 @@
+"""Variants of masks and lengths: a mask that leaves something out, or all of a row.
+
+A sample whose mask keeps everything, or whose sequences are all as long as the tensor, says nothing
+of what backward does with the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.verify.protocol.observation import Array
+
+_MASKS = re.compile(
+    r"(.*_)?(mask|valid|keep|kept|pad|padding|active|present|observed|visible)(s|_.*)?"
+)
+"""Names of tensors of numbers that are masks if these are all zero or one."""
+
+
+def masks(point: Point) -> Iterator[Variant]:
+    """Yield variants of masks with other entries, and of lengths that are not all of an axis."""
+    for at, array in point.arrays():
+        name = point.names[at]
+        if at in point.tracked or array.size < 2 or not array.ndim:
+            continue
+        if _is_mask(array, name):
+            for made, how in _other_masks(array):
+                change = f"`{name}` is {how}"
+                yield Variant(point.having({at: made.astype(array.dtype)}), change)
+    for at, array in point.arrays():
+        if _are_lengths(array, point):
+            shorter = np.maximum(array - np.arange(array.size).reshape(array.shape) % 3 - 1, 1)
+            if not np.array_equal(shorter, array):
+                change = f"`{point.names[at]}` are shorter"
+                yield Variant(point.having({at: shorter.astype(array.dtype)}), change)
+
+
+def _is_mask(array: Array, name: str) -> bool:
+    if array.dtype.kind == "b":
+        return True
+    is_binary = array.dtype.kind in "fiu" and bool(np.isin(array, (0, 1)).all())
+    return is_binary and bool(_MASKS.fullmatch(name.strip("_").lower()))
+
+
+def _other_masks(array: Array) -> Iterator[tuple[Array, str]]:
+    places = np.arange(array.size).reshape(array.shape)
+    if array.all():
+        yield places % 3 != 1, "true in part"
+    elif not array.any():
+        yield places % 3 == 1, "true in part"
+    if array.ndim > 1 and array.shape[0] > 1:
+        for value, word in ((0, "false"), (1, "true")):
+            row = array.copy()
+            row[0] = value
+            if not np.array_equal(row, array):
+                yield row, f"{word} in all of a row"
+
+
+def _are_lengths(array: Array, point: Point) -> bool:
+    """Return True for integers that all equal one extent of another tensor."""
+    if array.dtype.kind not in "iu" or array.ndim != 1 or not array.size:
+        return False
+    extents = {n for _, other in point.continuous() for n in other.shape if n > 1}
+    return bool((array == array[0]).all()) and int(array[0]) in extents
