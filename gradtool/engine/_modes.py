@@ -28,7 +28,7 @@ class Modes(threading.local):
     """(pack, unpack) pairs; the last one is in force."""
     saved_tensor_hooks_disabled: str | None = None
     """The message of the error that setting such hooks is."""
-    allows_mutation: bool = False
+    allows_mutation: object = None
     """Saved tensors are copied, and may be changed in place."""
     anomaly: bool = False
     """Nodes remember where they were made, and NaN gradients are errors."""

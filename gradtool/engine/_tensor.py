@@ -255,6 +255,11 @@ class Tensor(TensorMethods):
         if modes.levels:
             hint = " (or perhaps using torch.autograd.functional.* APIs)"
             _refuse_in_transforms("requires_grad_", hint)
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         if requires_grad and self._array.dtype.kind not in "fcV":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not (requires_grad and self._had_node()):
@@ -667,21 +672,29 @@ class Tensor(TensorMethods):
                 "because of a torch.nn.utils.weight_norm usage, see "
                 "https://github.com/pytorch/pytorch/pull/103001"
             )
-        copied = _fill(_new(type(self)), self._array.copy())
+        copied = _fill(_new(type(self)), self._array.copy(order="K"))
         copied._requires_grad = self._requires_grad
         # Shared tensors stay shared in the copy.
         memo[id(self)] = copied
+        vars(copied).update(deepcopy(self._attributes_of_user(), memo))
         if self._grad is not None:
             copied._grad = deepcopy(self._grad, memo)
         return copied
 
+    def _attributes_of_user(self) -> dict[str, Any]:
+        """Return what the user has attached to it."""
+        return {name: value for name, value in vars(self).items() if name not in _OWN_ATTRIBUTES}
+
     def __reduce__(self) -> tuple[Any, ...]:
         # The graph is not written: a computed tensor is read back as a leaf.
+        from gradtool.engine.utils.hooks import warn_if_has_hooks
+
+        warn_if_has_hooks(self)
         if self._lazy is None:
-            return _rebuild, (self._array, self._requires_grad)
+            return _rebuild, (self._array, self._requires_grad), self._attributes_of_user()
         from gradtool.engine._lazy import rebuild, written
 
-        return rebuild, (*written(self), self._requires_grad)
+        return rebuild, (*written(self), self._requires_grad), self._attributes_of_user()
 
 
 def _may_take(grad: Tensor, leaf: Any) -> bool:
@@ -831,6 +844,11 @@ def _rebuild(array: Any, requires_grad: bool) -> Tensor:
     tensor._requires_grad = requires_grad
     return tensor
 
+
+_OWN_ATTRIBUTES = frozenset(
+    ("_grad_dtype", "_hooked_accumulator", "_retains_grad", "_unused_backward_hooks")
+)
+"""Attributes in the dictionary of a tensor that belong to the engine."""
 
 _OF_ONE_TENSOR = _array_references(wrap(np.zeros(1)))
 """References to an array that only its tensor holds, as Python counts them: versions differ."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +35,12 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
         _check_are_tensors(ctx.to_save)
     if not all(isinstance(tensor, Tensor) for tensor in ctx.non_differentiable):
         raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
-    dirty = {id(tensor) for tensor in ctx.dirty_tensors}
-    if dirty:
-        _check_dirty(ctx, args, raw)
+    inputs = {id(arg) for arg in args if isinstance(arg, Tensor)}
+    if ctx.dirty_tensors:
+        _check_dirty(ctx, inputs, raw)
+    dirty = inputs & {id(tensor) for tensor in ctx.dirty_tensors}
     if record:
         _connect(ctx, args, len(raw))
-    inputs = {id(arg) for arg in args if isinstance(arg, Tensor)}
     if ctx.to_save or ctx.saved_for_forward:
         _check_saved(ctx, {id(each) for each in raw} & inputs - dirty)
     fixed = {id(tensor) for tensor in ctx.non_differentiable}
@@ -49,7 +50,7 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
         else tensor
         for number, tensor in enumerate(raw)
     ]
-    _forbid_changes(outputs, inputs & dirty, record and len(outputs) - len(fixed) > 1)
+    _forbid_changes(outputs, dirty, record and len(outputs) - len(fixed) > 1)
     if record:
         # Not the outputs themselves, whose graph would refer back to the ctx.
         ctx._output_infos = tuple(
@@ -111,20 +112,22 @@ def _forget(ctx: BackwardCFunction) -> None:
         del ctx.dirty_tensors
 
 
-def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, ...]) -> None:
-    for position, tensor in enumerate(ctx.dirty_tensors):
+def _check_dirty(ctx: BackwardCFunction, inputs: set[int], raw: tuple[Any, ...]) -> None:
+    for tensor in ctx.dirty_tensors:
         if not isinstance(tensor, Tensor):
             # torch's message ends there too.
             raise RuntimeError("mark_dirty can only accept variables, but argument ")
-        if not any(tensor is arg for arg in args):
-            raise ContractError(
-                "dirty-not-returned",
-                f"mark_dirty only accepts input tensors, but argument {position} isn't one",
-            )
-        tensor._bump()
-    for tensor in ctx.dirty_tensors:
         if not any(tensor is each for each in raw):
             raise dirty_not_returned()
+        if id(tensor) not in inputs:
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors "
+                "that have been mutated should be passed to ctx.mark_dirty().",
+                stacklevel=4,
+            )
+            tensor._bump()
+        else:
+            check_in_place(tensor, was="has been" if tensor._view is None else "is being")
 
 
 def dirty_not_returned() -> ContractError:
@@ -190,6 +193,8 @@ def _place(
     """Return one output for the caller, connected to the graph."""
     is_input, changed = id(tensor) in inputs, id(tensor) in dirty
     if not (record and tensor._array.dtype.kind in "fcV"):
+        if changed:
+            tensor._bump()
         return _outside_of_graph(tensor, is_input=is_input, changed=changed)
     edge = ctx._output_edge(number)
     if changed:
@@ -233,7 +238,7 @@ def _overwrite(ctx: BackwardCFunction, tensor: Tensor, edge: Node) -> None:
             "one that does the other operations). You can ask on the forum "
             "https://discuss.pytorch.org/ if you need help to do this change."
         )
-    check_in_place(tensor, was="has been" if tensor._view is None else "is being")
+    tensor._bump()
     overwrite_history(tensor, edge)
 
 

@@ -29,7 +29,11 @@ def _set_backward_hooks(self: Tensor, hooks: OrderedDict[int, Hook] | None) -> N
     node, number = node_and_number(self)
     if isinstance(node, AccumulateGrad):
         vars(self)["_hooked_accumulator"] = node  # as registering a hook does
-    hooks_of(node).tensor[number] = OrderedDict() if hooks is None else hooks
+    kept = hooks_of(node).tensor
+    if hooks is None:
+        kept.pop(number, None)
+    else:
+        kept[number] = hooks
 
 
 def _post_accumulate_grad_hooks(self: Tensor) -> OrderedDict[int, Hook] | None:
@@ -43,6 +47,12 @@ def _keep(self: Tensor, value: Any) -> None:
     """Do nothing: hooks are set by registering them."""
 
 
+def _take_none(self: Tensor, value: Any) -> None:
+    """Do nothing with None, which is all that code sets a node to."""
+    if value is not None:
+        raise RuntimeError("_grad_fn can be only set to None")
+
+
 def _forbidden(message: str) -> Any:
     def delete(self: Tensor) -> None:
         raise RuntimeError(message)
@@ -53,7 +63,7 @@ def _forbidden(message: str) -> Any:
 for _name, _property in {
     "_grad_fn": property(
         lambda self: self.grad_fn,
-        _keep,
+        _take_none,
         _forbidden("Deletion of _grad_fn not allowed. Detach tensor instead!"),
     ),
     "_backward_hooks": property(
@@ -64,3 +74,18 @@ for _name, _property in {
     "_post_accumulate_grad_hooks": property(_post_accumulate_grad_hooks, _keep),
 }.items():
     setattr(Tensor, _name, _property)
+
+
+def _read_only(name: str) -> Any:
+    def refuse(self: Tensor, value: Any = None) -> None:
+        raise AttributeError(f"attribute {name!r} of 'torch._C.TensorBase' objects is not writable")
+
+    return refuse
+
+
+for _name in (
+    "_base", "_version", "device", "dtype", "grad_fn", "is_leaf", "ndim", "output_nr",
+    "retains_grad", "shape",
+):  # fmt: skip
+    _property = getattr(Tensor, _name)
+    setattr(Tensor, _name, _property.setter(_read_only(_name)).deleter(_read_only(_name)))

@@ -32,12 +32,6 @@ def check_grad(tensor: Tensor, value: Any) -> None:
         )
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value._array.shape != tensor._array.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
-            "size"
-        )
     wanted = _wanted(tensor)
     if wanted is not None and value.dtype is not wanted:
         raise RuntimeError(
@@ -47,6 +41,12 @@ def check_grad(tensor: Tensor, value: Any) -> None:
             "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
             "caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match."
+        )
+    if value._array.shape != tensor._array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
+            "size"
         )
     if value._array.__class__ is not tensor._array.__class__ and value.device != tensor.device:
         raise RuntimeError("assigned grad has data located on a different device")

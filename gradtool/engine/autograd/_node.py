@@ -315,6 +315,9 @@ class RemovableHandle:
     A hook is registered under the handle's `id`.
     """
 
+    # Where torch has it, and where pickles look for it.
+    __module__ = "gradtool.engine.utils.hooks"
+
     _next_id = itertools.count().__next__
 
     def __init__(self, hooks_dict: dict[int, Hook], *, extra_dict: Any = None) -> None:
@@ -327,6 +330,10 @@ class RemovableHandle:
             if isinstance(extra_dict, list)
             else (extra_dict,)
         )
+
+    def hooks_dict_ref(self) -> dict[int, Hook]:
+        """Return the hooks that it is one of, by their numbers."""
+        return self._hooks
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradtool.engine._errors import ContractError
-from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine._tensor import Size, Tensor, wrap
 from gradtool.engine.autograd._node import GradientEdge, Nowhere
 
 Root = Tensor | GradientEdge
@@ -125,9 +125,9 @@ def _cotangent(root: Root, given: Any, position: int, batched: bool) -> Any:
         return _one(info) if isinstance(root, GradientEdge) or root._requires_grad else None
     if not isinstance(given, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
-    shape = given.shape[1:] if batched else given.shape
+    shape = Size(given.shape[1:]) if batched else given.shape
     if shape != info.shape:
-        raise RuntimeError(_mismatch(position, given, info, batched))
+        raise RuntimeError(_mismatch(position, shape, info, batched))
     if given.is_complex() != info.dtype.is_complex:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same "
@@ -159,17 +159,17 @@ def _one(info: Any) -> Tensor:
     return one
 
 
-def _mismatch(position: int, given: Tensor, info: Any, batched: bool) -> str:
+def _mismatch(position: int, shape: Size, info: Any, batched: bool) -> str:
     if not batched:
         return (
-            f"Mismatch in shape: grad_output[{position}] has a shape of {given.shape} and "
+            f"Mismatch in shape: grad_output[{position}] has a shape of {shape} and "
             f"output[{position}] has a shape of {info.shape}."
         )
     return (
         "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
         "batch dimension. The sizes of the remaining dimensions are expected to match the shape "
         "of corresponding output, but a mismatch was detected: "
-        f"grad_output[{position}] has a shape of {given.shape} and output[{position}] has a shape "
-        f"of {info.shape}. If you only want some tensors in `grad_output` to be considered "
+        f"grad_output[{position}] has a shape of {shape} and output[{position}] has a "
+        f"shape of {info.shape}. If you only want some tensors in `grad_output` to be considered "
         "batched, consider using vmap."
     )

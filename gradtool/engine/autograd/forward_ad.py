@@ -124,7 +124,10 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     current = _level_of(level, "_fw_primal")
     if current is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(apart_view(current.below(tensor)), _tangent(current, tensor))
+    primal = apart_view(current.below(tensor))
+    if primal._node is not None:
+        primal._node.title = "Identity"  # type: ignore[attr-defined]  # that of `view_as`
+    return UnpackedDualTensor(primal, _tangent(current, tensor))
 
 
 def _tangent(level: ForwardLevel, tensor: Any) -> Tensor | None:

@@ -14,6 +14,16 @@ from gradtool.engine._tensor import Tensor
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+__all__ = [
+    "enable_grad",
+    "enforce_grad_layout_policy",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
+
+
 class _Switch:
     """A context manager, and a decorator that enters it at each call of a function."""
 

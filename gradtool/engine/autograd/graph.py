@@ -62,7 +62,12 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Say that a tensor's memory was changed in a way that autograd did not see.
 
     Changes of inference tensors are not counted.
+
+    Raises:
+        RuntimeError: it is neither a tensor nor an iterable.
     """
+    if not isinstance(tensor, Tensor | Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not each.is_inference():
             each._bump()
@@ -139,23 +144,24 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
     Raises:
         RuntimeError: within such a block.
     """
+    block = object()
+
+    def unpack(copied: Tensor) -> Tensor:
+        if modes.allows_mutation is not block:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+                "in which the graph was originally recorded."
+            )
+        return copied
+
     try:
-        if modes.allows_mutation:
+        if modes.allows_mutation is not None:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        modes.allows_mutation = True
-        with saved_tensors_hooks(lambda tensor: tensor.clone(), _unpack_copied):
+        modes.allows_mutation = block
+        with saved_tensors_hooks(lambda tensor: tensor.clone(), unpack):
             yield
     finally:
-        modes.allows_mutation = False
-
-
-def _unpack_copied(copied: Tensor) -> Tensor:
-    if not modes.allows_mutation:
-        raise AssertionError(
-            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
-            "in which the graph was originally recorded."
-        )
-    return copied
+        modes.allows_mutation = None
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -40,8 +41,29 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine = ImperativeEngine()
 
-    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
-        """The tensor itself, a leaf of its own that requires a gradient as asked."""
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        """The tensor itself, a leaf of its own that requires a gradient as asked.
+
+        Raises:
+            TypeError: `data` is no tensor.
+            ValueError: it is to be volatile and require a gradient.
+            RuntimeError: it cannot require a gradient.
+        """
+        if volatile:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                stacklevel=2,
+            )
+        if volatile and requires_grad:
+            raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        if data is None:
+            return Tensor()
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if requires_grad and not (data.is_floating_point() or data.is_complex()):
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
         tensor = data.detach()
         if requires_grad:
             tensor.requires_grad = True

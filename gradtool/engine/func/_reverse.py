@@ -94,6 +94,8 @@ def _required(tree: Any) -> tuple[list[Any], _pytree.TreeSpec]:
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
+        if not (leaf.is_floating_point() or leaf.is_complex()):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         Tensor.requires_grad.__set__(leaf, True)  # type: ignore[attr-defined]  # a property
     return leaves, spec
 

@@ -28,5 +28,10 @@ class Parameter(Tensor):
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        # As in torch, without its gradient and without attributes.
+        copied = memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
+        return copied
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Parameter, (self.detach(), self.requires_grad)
+        return Parameter, (self.detach(), self.requires_grad), self._attributes_of_user()

@@ -13,8 +13,6 @@ __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RemovableHandle.__module__ = __name__
-
 
 def unserializable_hook(f: F) -> F:
     """Mark a hook that is not meant to be in a copy of its tensor; it is left out unwarned."""

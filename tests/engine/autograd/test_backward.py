@@ -298,3 +298,9 @@ def test_equal_elements_share_the_gradient(torch, name):
         x = torch.tensor(values, requires_grad=True)
         getattr(torch, name)(x).backward()
         assert sorted(x.grad.tolist()) == [0.0] * (len(values) - 2) + [0.5, 0.5]
+
+
+def test_the_shape_of_one_of_a_batch_of_cotangents_is_named(torch):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of torch.Size\(\[\]\)"):
+        torch.autograd.grad(x * 2, x, torch.ones(2), is_grads_batched=True)

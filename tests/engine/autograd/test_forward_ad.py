@@ -107,3 +107,12 @@ def test_tangents_are_hidden_where_none_are_computed(torch):
             assert fw.unpack_dual(dual).tangent is None
             assert fw.unpack_dual(fw.make_dual(dual, ones)).tangent is None
         assert fw.unpack_dual(dual).tangent.tolist() == [1, 1]
+
+
+def test_a_primal_taken_out_of_the_graph_has_a_node_of_its_own(torch):
+    forward_ad = torch.autograd.forward_ad
+    x = torch.ones(2, requires_grad=True)
+    with forward_ad.dual_level():
+        primal = forward_ad.unpack_dual(forward_ad.make_dual(x, torch.ones(2)) * 2).primal
+    assert primal.grad_fn.name() == "torch::autograd::Identity"
+    assert torch.autograd.grad(primal.sum(), x)[0].tolist() == [2.0, 2.0]

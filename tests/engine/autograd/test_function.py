@@ -645,3 +645,33 @@ def test_a_free_attribute_of_ctx_may_have_any_name(torch: Any, attribute: str) -
     (scaled.sum() + same.sum()).backward()
     assert x.grad.tolist() == [4.0, 4.0]
     assert repr(scaled).endswith("grad_fn=<ScaledBackward>)")
+
+
+def marking(torch: Any, forward: Any) -> Any:
+    return type(
+        "Marking",
+        (torch.autograd.Function,),
+        {"forward": staticmethod(forward), "backward": staticmethod(lambda ctx, grad: grad)},
+    )
+
+
+def test_a_result_marked_as_changed_is_warned_of(torch):
+    def forward(ctx, x):
+        out = x * 2
+        ctx.mark_dirty(out)
+        return out
+
+    with pytest.warns(UserWarning, match="received a tensor that was not an input"):
+        out = marking(torch, forward).apply(double(torch, 1.0).clone())
+    assert out.tolist() == [2.0]
+    assert out._version == 1
+
+
+def test_one_of_several_views_may_not_be_marked_as_changed(torch):
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    part = double(torch, 1.0, 2.0).clone().unbind()[0]
+    with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view and is being modified"):
+        marking(torch, forward).apply(part)

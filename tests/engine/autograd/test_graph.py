@@ -160,3 +160,8 @@ def test_anomaly_mode_finds_nan(torch):
             y = (x * 0).sqrt() * 0
             with pytest.raises(RuntimeError, match="returned nan values in its 0th output"):
                 y.sum().backward()
+
+
+def test_versions_are_those_of_tensors(torch):
+    with pytest.raises(RuntimeError, match="increment_version expect a"):
+        torch.autograd.graph.increment_version(3)

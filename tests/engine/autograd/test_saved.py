@@ -109,6 +109,8 @@ def test_blocks_that_allow_mutation_do_not_nest(torch: Any) -> None:
         out = (leaf(torch) ** 2).sum()
     with pytest.raises(AssertionError, match="Trying to backward outside"):
         out.backward()
+    with allow(), pytest.raises(AssertionError, match="Trying to backward outside"):
+        out.backward()
 
 
 def test_a_walk_can_be_looked_into(torch: Any) -> None:

@@ -131,3 +131,13 @@ def test_backward_hooks_without_a_gradient_of_inputs_return_none(torch: Any) -> 
         pytest.raises(RuntimeError, match="where no input requires gradient should always return"),
     ):
         layer(torch.ones(1, 1), torch.ones(1, 1)).sum().backward()
+
+
+def test_backward_hooks_of_both_kinds_do_not_mix(torch: Any) -> None:
+    old, full = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+    old.register_backward_hook(lambda *_: None)
+    full.register_full_backward_hook(lambda *_: None)
+    full.register_full_backward_hook(lambda *_: None)
+    for register in (old.register_full_backward_hook, full.register_backward_hook):
+        with pytest.raises(RuntimeError, match="both regular backward hooks and full backward"):
+            register(lambda *_: None)

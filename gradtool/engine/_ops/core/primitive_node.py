@@ -355,7 +355,7 @@ TITLES_OF_GRADIENTS = {
     "sort": "ScatterBackward0", "sum": "ExpandBackward0", "tanh": "TanhBackwardBackward0",
 }  # fmt: skip
 """Primitive -> the node that torch has for its gradient, where one is made."""
-_OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices", "NotImplemented")
+_OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices", "Identity", "NotImplemented")
 """Nodes whose class torch does not generate."""
 _REDUCTIONS = ("sum", "mean", "prod")
 _SPELLED = {

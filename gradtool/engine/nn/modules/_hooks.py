@@ -19,6 +19,8 @@ class ModuleHooks:
     _forward_pre_hooks: dict[int, Any]
     _backward_hooks: dict[int, Any]
     _backward_pre_hooks: dict[int, Any]
+    _is_full_backward_hook: bool | None = None
+    """Whether its backward hooks are full ones; None while it has none."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; subclasses define it."""
@@ -84,10 +86,29 @@ class ModuleHooks:
         """Call ``hook(module, grad_input, grad_output)`` during backward.
 
         The hook may replace the gradients of the inputs.
+
+        Raises:
+            RuntimeError: there is one from `register_backward_hook`.
         """
+        self._let_backward_hooks_be(full=True)
         return _register(self._backward_hooks, hook, prepend)
 
-    register_backward_hook = register_full_backward_hook
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` during backward: the old name.
+
+        Raises:
+            RuntimeError: there is one from `register_full_backward_hook`.
+        """
+        self._let_backward_hooks_be(full=False)
+        return _register(self._backward_hooks, hook, False)
+
+    def _let_backward_hooks_be(self, *, full: bool) -> None:
+        if self._is_full_backward_hook not in (None, full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single "
+                "Module. Please use only one of them."
+            )
+        self._is_full_backward_hook = full
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
