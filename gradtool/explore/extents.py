@@ -94,6 +94,7 @@ def _all_extents(
         if turn == 0:
             for group in groups:
                 yield from _apart(point, group, rng)
+                yield from _unequal(point, group, rng)
 
 
 def _groups(point: Point) -> list[_Group]:
@@ -176,6 +177,22 @@ def _apart(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Va
                 part = replace(group, axes=chosen)
                 change = _described(point, part, group.extent + 1)
                 yield Variant(made, change, names_extents=True)
+
+
+def _unequal(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in which one of several tensors that take gradients is longer than the rest.
+
+    Two sets of points, or two sequences, need not have the same length.
+    """
+    tensors = list(dict.fromkeys(at for at, _ in group.axes))
+    if len(tensors) < 2 or group.numbers or group.extent < 2 or not point.tracked >= {*tensors}:
+        return
+    for at in tensors:
+        axes = tuple(axis for axis in group.axes if axis[0] == at)
+        made = _resized(point, axes, group.extent + 1, rng) if len(axes) == 1 else None
+        if made is not None:
+            change = _described(point, replace(group, axes=axes), group.extent + 1)
+            yield Variant(made, change, names_extents=True)
 
 
 def _resized(

@@ -88,7 +88,7 @@ def _all_variants(
         lambda: degenerate(point),
         lambda: repeated(function, point),
         lambda: segments(point),
-        lambda: regrouped(point),
+        lambda: regrouped(function, point),
         lambda: masks(point),
         lambda: beside_options(
             full, plain(full, {}, parameters, kept, step=step), draws("beside options")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.source import trees
+from gradtool.explore.source import needs_order, trees
 from gradtool.explore.traits import is_permutation, is_permutation_along_some_axis
 from gradtool.verify.protocol.observation import Array
 
@@ -41,14 +41,21 @@ def _with_repeats(point: Point, at: int, array: Array) -> Iterator[Variant]:
             yield Variant(point.having({at: made}), f"`{point.names[at]}` has a repeated entry")
 
 
-def regrouped(point: Point) -> Iterator[Variant]:
-    """Yield variants in which a label or group that occurs no longer does, or only once."""
+def regrouped(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which a label or group that occurs no longer does, or only once.
+
+    Groups whose members lie together are also mixed, unless the source speaks of order.
+    """
     for at, array in point.arrays():
         if array.dtype.kind not in "iu":
             continue
         found = np.unique(array)
         if not 1 < len(found) < array.size or is_permutation_along_some_axis(array):
             continue
+        is_flat = array.ndim == 1 and bool((np.diff(array) >= 0).all())
+        if is_flat and array[0] == 0 and not needs_order(function):
+            change = f"`{point.names[at]}` is not sorted"
+            yield Variant(point.having({at: np.roll(array, 1)}), change)
         middle, instead = found[len(found) // 2], found[len(found) // 2 - 1]
         places = np.flatnonzero(array == middle)
         gone, alone = array.copy(), array.copy()

@@ -24,8 +24,11 @@ from gradtool.explore.plain import is_kept, with_defaults
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.source import trees
 
-_TENSORS = re.compile(r"(.*_)?(bias|weights?|b|w|gamma|beta|scale|shift|affine|residual)\d*")
+_TENSORS = re.compile(r"(.*_)?(bias|weights?|b|w|gamma|beta|gain|scale|shift|affine|residual)\d*")
 """Names of optional tensors of which gradients are wanted."""
+
+_LEARNED = re.compile(r"(.*_)?(bias|gamma|gain|affine|residual)\d*")
+"""Names of those that are never constants, as a weight of a loss may be."""
 
 
 def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
@@ -100,7 +103,8 @@ def _given(point: Point, at: int, instead: Any) -> Iterator[Variant]:
         tensors = tuple(sorted({*point.tensors, at}))
         given = replace(point.having({at: drawn}), tensors=tensors)
         wanted = replace(given, tracked=point.tracked | {at})
-        yield Variant(wanted, change, may_lack=at)
+        may_lack = None if _LEARNED.fullmatch(name.strip("_").lower()) else at
+        yield Variant(wanted, change, may_lack=may_lack)
         yield Variant(given, f"{change} without a gradient")
 
 
@@ -112,6 +116,8 @@ def _kinds(point: Point, name: str, instead: Any) -> list[tuple[tuple[int, ...],
     if instead is not None or not models or not _TENSORS.fullmatch(name.strip("_").lower()):
         return []  # A number that forward takes instead stands for a number.
     shapes = [s for m in models for s in (m.shape[-1:], m.shape[:1], m.shape)]
+    shapes += [m.shape[-2:-1] * 2 for m in models if m.ndim > 1]  # As of positions.
+    shapes += [m.shape for _, m in point.arrays() if m.dtype.kind in "iu"]
     return [(shape, models[0].dtype) for shape in dict.fromkeys(shapes)]
 
 
@@ -147,7 +153,10 @@ def _targets(function: Any) -> Mapping[str, str]:
                     value=ast.BoolOp(op=ast.Or(), values=[ast.Name(id=name), *_]),
                 ):
                     found[name] = target
-                case ast.If(test=test, body=[ast.Assign(targets=[ast.Name(id=target)])]):
+                case ast.If(
+                    test=ast.Compare(ops=[ast.Is()]) as test,
+                    body=[ast.Assign(targets=[ast.Name(id=target)])],
+                ):
                     found |= dict.fromkeys(_compared_with_none(test), target)
     return found
 

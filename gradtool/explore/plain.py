@@ -77,7 +77,7 @@ def plain(
                     full.having({at: value}),
                     change,
                     is_plain=True,
-                    may_raise=isinstance(value, int | tuple | list) and not isinstance(value, bool),
+                    may_raise=_may_raise(full.names[at], value),
                 )
     first = {at: values[0] for at, values in options if values}
     if len(first) > 1:
@@ -112,6 +112,13 @@ def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Poin
     )
 
 
+def _may_raise(name: str, value: Any) -> bool:
+    """Return True for a number that forward may accept by accident; an axis is one or none."""
+    if isinstance(value, bool) or not isinstance(value, int | tuple | list):
+        return False
+    return not isinstance(value, int) or not _AXES.fullmatch(name.strip("_").lower())
+
+
 def _is_more(value: Any, point: Point, at: int) -> bool:
     before = point.values[at]
     return isinstance(value, int | float) and isinstance(before, int | float) and value > before
@@ -134,13 +141,15 @@ def _other_values(point: Point, at: int, words: Sequence[str], step: int) -> Ite
 
 
 def _other_axes(value: Any, rank: int) -> Iterator[Any]:
-    """Other axes of a tensor, counted from the same end, then one from the other end."""
+    """Other axes of a tensor, counted from the same end, then two from the other end."""
+    if not rank:
+        return
     if value is None:
         yield from (0, -1)
     elif isinstance(value, int):
         others = [axis for axis in range(rank) if axis != value % rank]
         yield from (axis - rank if value < 0 else axis for axis in others)
-        yield from (axis if value < 0 else axis - rank for axis in others[:1])
+        yield from (axis if value < 0 else axis - rank for axis in (value % rank, *others[:1]))
     elif isinstance(value, tuple | list) and all(type(each) is int for each in value):
         if sorted(each % rank for each in value) == list(range(rank)):
             cycle = [*range(1, rank), 0]  # Not its own inverse for more than two axes.

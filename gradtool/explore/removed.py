@@ -7,11 +7,13 @@ forward takes the absolute value or divides by the norm, it is meant for them to
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 
+from gradtool.cases.inference.documentation import documentation
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.source import trees
 from gradtool.explore.traits import is_integral, traits
@@ -20,14 +22,34 @@ _OF_SIGN = {"abs", "sign", "sgn", "signbit", "copysign"}
 _OF_LENGTH = {"norm", "vector_norm", "normalize"}
 
 
+_SIGNED = re.compile(
+    r"(.*_)?(adv|advantages?|rewards?|returns?|targets?|y|errors?|residuals?|signals?|noise|x|input)"
+)
+"""Names of tensors that are positive by chance only."""
+
+_POSITIVE = re.compile(
+    r"positive|non-?negative|probabilit|\bbetween 0\b|\[0, ?1|\(0, ?1|> ?0\b|>= ?0\b|simplex", re.I
+)
+
+
 def both_signs(function: Any, point: Point) -> Iterator[Variant]:
-    """Yield variants whose entries alternate in sign, where forward takes sign or size apart."""
-    for at in _tracked(point, _arguments_of(function, _OF_SIGN)):
-        array = point.values[at]
+    """Yield variants whose entries alternate in sign.
+
+    Those of arguments of which forward takes sign or size apart, and of those whose names are those
+    of any numbers, if no docstring speaks of positive ones.
+    """
+    names, of_any = _arguments_of(function, _OF_SIGN), set[str]()
+    if not _POSITIVE.search(documentation(function)):
+        of_any = {name for name in point.names if _SIGNED.fullmatch(name.strip("_").lower())}
+    for at, array in point.continuous():
+        is_real = array.dtype.kind == "f" and not is_integral(array)
+        if not is_real or point.names[at] not in names | of_any:
+            continue
         if array.size > 1 and array.min() > 0 and not traits(array):
             turns = np.where(np.arange(array.size) % 2, -1.0, 1.0).reshape(array.shape)
             change = f"`{point.names[at]}` has entries of both signs"
-            yield Variant(point.having({at: (array * turns).astype(array.dtype)}), change)
+            made = point.having({at: (array * turns).astype(array.dtype)})
+            yield Variant(made, change, may_be_outside=point.names[at] not in names)
 
 
 def other_lengths(function: Any, point: Point) -> Iterator[Variant]:

@@ -26,10 +26,21 @@ _SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse
 _SYMMETRIC = re.compile(
     r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
     r"|laplacian|undirected|\bgram\b|(precision|kernel|metric|stiffness|mass|inertia).?(matrix|tensor)"
-    r"|mahalanobis|pairwise distances",
+    r"|pairwise distances",
     re.I,
 )
 """Words for matrices that are symmetric by what they are."""
+
+_ANY_MATRIX = re.compile(r"\b(any|arbitrary|general)\b[^.;]{0,20}\bmatri|\basymmetric", re.I)
+
+_SORTED = re.compile(
+    r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending|non-?decreasing", re.I
+)
+
+_QUOTED = re.compile(r"(['\"`])(\w+)\1")
+
+_REDUCTIONS = {"mean", "sum"}
+"""What a loss may do if not "none"."""
 
 _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}
 
@@ -201,7 +212,13 @@ def _number(node: ast.expr, function: Any) -> Iterator[float]:
 
 def needs_symmetry(function: Any) -> bool:
     """Return True if the source or a docstring speaks of symmetric matrices."""
-    return bool(_SYMMETRIC.search(f"{_source(function)}\n{documentation(function)}"))
+    text = f"{_source(function)}\n{documentation(function)}"
+    return bool(_SYMMETRIC.search(text)) and not _ANY_MATRIX.search(documentation(function))
+
+
+def needs_order(function: Any) -> bool:
+    """Return True if the source or a docstring speaks of what is sorted or lies together."""
+    return bool(_SORTED.search(f"{_source(function)}\n{documentation(function)}"))
 
 
 @lru_cache(maxsize=8)
@@ -227,6 +244,11 @@ def words(function: Any) -> dict[str, list[str]]:
         for node in ast.walk(tree):
             for name, each in _words_at(node, function):
                 found[name] += each
+    documented = [word for _, word in _QUOTED.findall(documentation(function))]
+    for each in found.values():
+        # One of several words may be what is left after all comparisons.
+        each += documented if set(documented) & set(each) else []
+        each += sorted(_REDUCTIONS) if "none" in each and _REDUCTIONS & set(each) else []
     return {name: list(dict.fromkeys(each)) for name, each in found.items()}
 
 

@@ -259,17 +259,26 @@ def _mentions_complex(subject: Subject) -> bool:
 
 
 def _documents_complex(subject: Subject) -> bool:
-    """Return True if the docstring of the module says that inputs may be complex."""
-    paths = {each.path for each in subject.function.lines}
-    return any(_SAYS_COMPLEX.search(_docstring(path)) for path in paths)
+    """Return True if a docstring of the Function or its module says that inputs may be complex."""
+    lines: dict[str, set[int]] = {}
+    for each in subject.function.lines:
+        lines.setdefault(each.path, set()).add(each.line)
+    return any(
+        _SAYS_COMPLEX.search(text) for path in lines for text in _docstrings(path, lines[path])
+    )
 
 
-def _docstring(path: str) -> str:
-    """The docstring of a module; empty if there is none."""
+def _docstrings(path: str, lines: set[int]) -> Iterator[str]:
+    """The docstrings of a module, and of what it defines around some lines."""
     try:
-        return ast.get_docstring(ast.parse("".join(linecache.getlines(path)))) or ""
+        tree = ast.parse("".join(linecache.getlines(path)))
     except (SyntaxError, ValueError):
-        return ""
+        return
+    yield ast.get_docstring(tree) or ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            is_around = not lines.isdisjoint(range(node.lineno, (node.end_lineno or 0) + 1))
+            yield (ast.get_docstring(node) or "") if is_around else ""
 
 
 def _complex(primal: Array, rng: np.random.Generator | None) -> Array:

@@ -12,7 +12,7 @@ from gradtool.run.runner import check
 from tests.options import check_options
 
 ASKED = ("GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114", "GT120", "GT501")
-FOUND = ("GT004", "GT101", "GT103", "GT111", "GT114", "GT120", "GT501")
+FOUND = ("GT004", "GT101", "GT103", "GT106", "GT111", "GT114", "GT120", "GT501")
 FURTHER = ("GT201", "GT301", "GT401")
 
 CORPUS = Path(__file__).with_name("corpus")

@@ -165,9 +165,19 @@ class Phase(Function):
 '''
 
 
+SAYS_SO = '"""Unit phases of real or complex signals."""'
+OF_THE_CLASS = DOCUMENTED.replace(SAYS_SO, "").replace(
+    "(Function):\n", f"(Function):\n    {SAYS_SO}\n\n"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "severity"),
-    [(DOCUMENTED, Severity.ERROR), (DOCUMENTED.replace("complex", "conjugate"), None)],
+    [
+        (DOCUMENTED, Severity.ERROR),
+        (OF_THE_CLASS, Severity.ERROR),
+        (DOCUMENTED.replace("complex", "conjugate"), None),
+    ],
 )
 def test_a_missing_conjugate_is_an_error_where_complex_inputs_are_documented(
     write: Write, text: str, severity: Severity | None
