@@ -231,7 +231,11 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
         return bind_arguments(checkable, args, kwargs)
 
     def try_case(case: CaseConfig) -> Trial:
-        return attempt(checkable, *bound(case))
+        try:
+            made = bound(case)
+        except NoCase as error:  # They are too large, for one.
+            return Trial(refusal=str(error))
+        return attempt(checkable, *made)
 
     def ignored(case: CaseConfig) -> list[int]:
         return without_influence(checkable, bound(case)[0], case_seed(checkable, settings, ""))

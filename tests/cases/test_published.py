@@ -23,6 +23,14 @@ RIGHT = {
     "shapes": ["BoxArea", "PointwiseConv", "Transition", "Interleave"],
     "options": ["GatedUnit", "NormalCDF", "RateOverSteps"],
     "modules": ["Coupling", "GatherInto", "GatherRows"],
+    "operators": [
+        "Transformed",
+        "Solved",
+        "Projected",
+        "SummedOverLevels",
+        "BlockProduct",
+        "GroupedRows",
+    ],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup"],
 }
 WRONG = {
@@ -77,7 +85,14 @@ def test_a_wrong_function_fails_at_each_case(file: str, name: str) -> None:
         assert {c.rule for c in case.checks if c.verdict is Verdict.FAIL} >= {"GT101"}
 
 
-@pytest.mark.parametrize(("file", "name"), [("shapes", "Guessed"), ("modules", "CouplingSwapped")])
+GUESSED = [
+    ("shapes", "Guessed"),
+    ("modules", "CouplingSwapped"),
+    ("operators", "TransformedNotBack"),
+]
+
+
+@pytest.mark.parametrize(("file", "name"), GUESSED)
 def test_what_is_wrong_at_guessed_arguments_is_in_doubt(file: str, name: str) -> None:
     function = checked(file)[name]
     assert failed(function) == {"GT101"}

@@ -15,6 +15,9 @@ from gradtool.config.tensor_spec import is_tensor
 _POOL = (2, 3, 4, 6, 8, 1)
 """Extents to try beside those that other tensors have."""
 
+_LARGEST = 64
+"""Number beyond which an integer is not taken for an extent."""
+
 _SHAPES: tuple[tuple[int, ...], ...] = (
     (3, 4), (4,), (2, 3, 4), (2, 3, 6, 5), (), (2,), (2, 2, 3, 4),
     (2, 3, 4, 5, 2), (3, 3), (2, 3, 3),
@@ -41,7 +44,7 @@ def alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
             yield from square_matrices(reading, parameter.name, use.matrix, square)
     for shape in _SHAPES:
         yield {"shape": list(shape)}
-    counts = [each for each in draft if type(each) is int and each > 0]
+    counts = [each for each in draft if type(each) is int and 0 < each <= _LARGEST]
     for number in range(2, len(counts) + 1):
         yield {"shape": counts[:number]}
     yield from dict.fromkeys(extents)

@@ -44,8 +44,14 @@ _SIDEWAYS = 3
 _INTEGERS = re.compile(r"torch\.(u?int(?:8|16|32|64))\b")
 """Matches the dtype that a message asks for."""
 
+_SCALAR = re.compile(r"converted to Scalar|only one element")
+"""Matches the refusal of a tensor with more than one entry."""
+
 _RANK = re.compile(r"\b([1-5])[- ]?[dD](?:im\w*)?\b")
 """Matches the number of dimensions that a message asks for: ``4D``, ``3-dimensional``."""
+
+_STATED_SHAPE = re.compile(r"\b(?:shape|size)d?\W*(?:of |be )?[(\[]([\w., ]+)[)\]]")
+"""Matches the shape that a message asks for: ``must have shape [..., n, b, b]``."""
 
 _EXTENTS = (2, 3, 4, 5, 2)
 """Extents of a tensor with such a number of dimensions."""
@@ -80,7 +86,7 @@ class Climb:
         reading: What the source says of the parameters.
         attempt: Tries a draft.
         budget: The number of tries.
-        deadline: The time of the monotonic clock after which no further one is made.
+        deadline: The processor time of this thread after which no further one is made.
     """
 
     def __init__(self, reading: Reading, attempt: TryDraft, budget: int, deadline: float) -> None:
@@ -111,7 +117,7 @@ class Climb:
 
     @property
     def _is_open(self) -> bool:
-        return len(self._tried) < self._budget and time.monotonic() < self._deadline
+        return len(self._tried) < self._budget and time.thread_time() < self._deadline
 
     def _starts(self) -> Iterator[tuple[Site | None, Draft]]:
         """Yield the values that the source suggests: those of each call, then those of no call."""
@@ -209,11 +215,23 @@ def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
     """Yield the tensor with the dtype or the number of dimensions that a message states."""
     if not is_tensor(value):
         return
+    if _SCALAR.search(reason):
+        yield {**_without_values(value), "shape": []}
     if is_floating(value):
+        for extents in map(_stated_extents, _STATED_SHAPE.findall(reason)):
+            yield {**_without_values(value), "shape": extents}
         ranks = (int(rank) for rank in _RANK.findall(reason))
         yield from ({**_without_values(value), "shape": list(_EXTENTS[:rank])} for rank in ranks)
     else:
         yield from ({**value, "dtype": dtype} for dtype in _INTEGERS.findall(reason))
+
+
+def _stated_extents(text: str) -> list[int]:
+    """Extents for names and numbers, a different one for each name."""
+    parts = [part for part in text.replace(" ", "").split(",") if part.strip(".*")]
+    names = [name for name in dict.fromkeys(parts) if not name.isdecimal()]
+    numbers = dict(zip(names, itertools.cycle(_EXTENTS[:-1])))
+    return [numbers[part] if part in numbers else int(part) for part in parts]
 
 
 def _without_values(spec: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 An expression is evaluated if it consists of constants, names that lead to such expressions, and
 calls of PyTorch, NumPy, ``math`` and builtins that compute. Nothing else of the user's is called,
-but the constructor without arguments of the class around the call.
+but the constructor of the class around the call.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.adapters.library import library
+from gradtool.cases.inference.constructors import constructed
 
 MISSING = object()
 """In place of a value that depends on more than the source shows."""
@@ -162,14 +163,10 @@ def walked(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
 
 
 def _owner(place: Place) -> Any:
-    """An instance of the class around the call, made with the defaults of its constructor."""
+    """An instance of the class around the call."""
     cls = place.namespace.get(place.owner.name) if place.owner else None
-    if not isinstance(cls, type):
-        return MISSING
-    try:
-        return cls()
-    except Exception:  # The user's constructor may raise anything.
-        return MISSING
+    found = constructed(cls) if isinstance(cls, type) else None
+    return MISSING if found is None else found
 
 
 def parameters_of(scope: Scope) -> dict[str, ast.expr | None]:

@@ -27,7 +27,7 @@ _BUDGET_AGAIN = 150
 """Tries with another number of arguments in place of ``*args``."""
 
 _SECONDS = 5.0
-"""Time after which no further one is made: a slow Function is to be told from one that hangs."""
+"""Processor time after which no further one is made, the same on a busy machine."""
 
 _OTHERS = 8
 """Tries of other extents."""
@@ -73,7 +73,7 @@ def find_cases(
         return search
     # A backward may return a gradient for each argument, those with a default included.
     every = [tuple(filter(_is_single, parameters))] if counts_all else variants(parameters)
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.thread_time() + _SECONDS
     is_read = False
     for required in every:
         reading = read(checkable.obj, required, clues) if required else None

@@ -28,6 +28,8 @@ class PlainUses:
     """Given to what takes a number: ``torch.tensor(sigma)``, ``math.sqrt(d)``."""
     called: frozenset[str] = frozenset()
     """By forward; or by backward alone, for the slope of a surrogate."""
+    adjoints: frozenset[str] = frozenset()
+    """Called by backward with a cotangent, in which they are linear then."""
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
 
@@ -55,18 +57,21 @@ def plain_uses(
         for name, kind in _uses(node, seen.kept):
             seen.kinds.setdefault(name, set()).add(kind)
     called = frozenset(name for name in names if _CALL in seen.kinds.get(name, ()))
+    adjoints: frozenset[str] = frozenset()
     if backward is not None:
         stand_for = {**seen.kept, **_aliases(backward, seen.kept)}
         for name, kind in _uses(backward, {}, stand_for):
             seen.kinds.setdefault(name, set()).add(kind)
         # If forward calls one too, this one may be its derivative.
-        called = called or _called_without_cotangents(backward, stand_for)
+        others, adjoints = _called_in_backward(backward, stand_for)
+        called = called or others
     kinds = {name: seen.kinds[name] for name in names if name in seen.kinds}
     return PlainUses(
         tested=frozenset(name for name in kinds if kinds[name] == {_TEST}),
         counts=frozenset(name for name in kinds if _RANGE in kinds[name]),
         numbers=frozenset(name for name in kinds if _NUMBER in kinds[name]),
         called=called,
+        adjoints=adjoints,
         anything=frozenset(kinds),
     )
 
@@ -120,21 +125,20 @@ def _aliases(node: FunctionNode, kept: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _called_without_cotangents(
+def _called_in_backward(
     backward: FunctionNode, stand_for: Mapping[str, str]
-) -> frozenset[str]:
-    """Functions that compute from anything but a cotangent, in which they need not be linear."""
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Functions that compute from anything but a cotangent, and those that compute from one."""
     cotangents = {argument.arg for argument in backward.args.args[1:]}
     for node in ast.walk(backward):
         if isinstance(node, ast.Assign) and _names(node.value) & cotangents:
             cotangents.update(*map(_names, node.targets))
-    return frozenset(
-        stand_for[ast.unparse(call.func)]
-        for call in ast.walk(backward)
-        if isinstance(call, ast.Call)
-        and ast.unparse(call.func) in stand_for
-        and not any(_names(argument) & cotangents for argument in call.args)
-    )
+    found: dict[bool, set[str]] = {False: set(), True: set()}
+    for call in ast.walk(backward):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in stand_for:
+            of_cotangent = any(_names(argument) & cotangents for argument in call.args)
+            found[of_cotangent].add(stand_for[ast.unparse(call.func)])
+    return frozenset(found[False]), frozenset(found[True])
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -42,8 +42,10 @@ TENSOR = Role()
 def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     """List ways to fill `parameter`, most likely first; never empty."""
     name, note = _plain_name(parameter), _annotation(parameter)
-    if parameter.name in clues.dtypes and "device" not in name:
+    if parameter.name in clues.dtypes and not name.endswith("device"):
         return [constant({"literal": library().torch.float64}), constant("cpu")]
+    if name.endswith("device"):
+        return [constant({"literal": library().torch.device("cpu")}), constant(None)]
     if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [Role(gradient=False)]
     if parameter.name in clues.integers and parameter.name in clues.documented:
@@ -138,7 +140,9 @@ _MASKS = [
     _mask(lambda base: base[-1:]),
 ]
 
-_INDEX_NAMES = re.compile(r"(.*_)?(idx|indx|index|indices|inds|ids|offsets|lengths|segments?)")
+_INDEX_NAMES = re.compile(
+    r"(.*_)?(idx|indx|index|indexes|indices|inds|ids|offsets|lengths|segments?)"
+)
 _TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|y_true|ground_truth)|classes")
 _GROUP_NAMES = re.compile(r"(.*_)?group|pg")
 """Groups of processes, whose methods (``size``) are also those of tensors; None is the default."""
@@ -218,6 +222,18 @@ def _named(name: str) -> list[Role]:
     if _PERMUTATION_NAMES.fullmatch(name):
         return _permutation()
     return _shape_values() if _SHAPE_NAMES.fullmatch(name) else []
+
+
+def plain_values(parameter: inspect.Parameter) -> list[Any]:
+    """Values that the name of a parameter suggests, or an annotation other than ``int``."""
+    name, note = _plain_name(parameter), _annotation(parameter)
+    if name.endswith("device"):
+        return ["cpu"]
+    hinted = next((list(v) for pattern, v in _NAMED_PATTERNS if pattern.fullmatch(name)), [])
+    for word, fits, values in _ANNOTATED:
+        if re.search(rf"\b{word}\b", note):
+            return [*filter(fits, hinted), *(values if word != "int" else ())]
+    return hinted
 
 
 def _annotation(parameter: inspect.Parameter) -> str:

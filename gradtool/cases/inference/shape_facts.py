@@ -34,6 +34,12 @@ class ShapeFacts:
         elif name in self.names and name not in self.shapes and 0 <= rank <= _MOST_EXTENTS:
             self.shapes[name] = [f"{name}.{axis}" for axis in range(rank)]
 
+    def at_least(self, name: str, rank: int) -> None:
+        """Note a number of dimensions that a parameter has, and maybe more."""
+        if name in self.names and name not in self.shapes:
+            self.rank(name, rank)
+            self.weak.add(name)
+
     def shape(self, name: str, extents: Iterable[Extent]) -> None:
         """Note all extents of a parameter."""
         given = list(extents)

@@ -24,7 +24,19 @@ def read_shapes(node: ast.AST, names: tuple[str, ...], text: str) -> ShapeFacts:
         _compared(facts, test)
     for name, extents in _written(text, names):
         facts.shape(name, extents)
+    for name, rank in _indexed(node):
+        if rank > 1:
+            facts.at_least(name, rank)
     return facts
+
+
+def _indexed(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield names with the number of dimensions that an index has: three for ``x[:, 0, ...]``."""
+    for found in ast.walk(node):
+        match found:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=parts)):
+                added = [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
+                yield name, len(parts) - len(added)
 
 
 def _required(node: ast.AST) -> Iterator[ast.expr]:

@@ -7,12 +7,14 @@ import enum
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from gradtool.adapters.library import library
+from gradtool.cases.inference.constructors import constructed
 from gradtool.cases.inference.drafts import as_written
+from gradtool.cases.inference.operators import Operator, is_shape
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import Role, roles
 from gradtool.cases.inference.stand_ins import SmoothFunction, is_of_module, matrices
@@ -36,12 +38,16 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         yield size
     if use.length is not None:
         yield from ([1] * use.length, [2] * use.length, [0] * use.length)
-    if use.is_index or use.is_cast or _is_length(name):
+    is_whole = use.is_whole and name in reading.clues.undifferentiated
+    if use.is_index or use.is_cast or is_whole or _is_length(name):
         yield from _indices(reading, name, shape, use)
     elif use.is_mask:
         yield {"shape": list(shape or _base(reading)), "dtype": "bool"}
     elif use.matrix:
         yield from square_matrices(reading, name, use.matrix, _squared(shape))
+    elif use.is_scalar:
+        yield {"shape": []}
+        yield {"shape": [1]}
     elif shape is not None:
         yield {"shape": list(shape)}
     if use.is_count and not use.attributes:
@@ -76,6 +82,9 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     if _is_configuration(named):
         yield from ({"literal": each} for each in _instances(named, reading.namespace))
     is_module = is_of_module(use.attributes) or (reading.differentiates and "Module" in str(note))
+    is_adjoint = parameter.name in reading.clues.uses.adjoints
+    if is_adjoint or (use.is_called and not reading.differentiates):
+        yield {"literal": Operator()}
     if use.is_called or is_module:
         yield {"literal": SmoothFunction()}
     if use.is_unused and parameter.name in reading.clues.undifferentiated:
@@ -83,6 +92,14 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     is_tensor = any(hasattr(library().Tensor, name) for name in use.attributes)
     if use.attributes and not is_tensor and not use.is_called and not is_module:
         yield {"literal": SimpleNamespace(**dict.fromkeys(use.attributes, 2))}
+    if any(not hasattr(library().Tensor, name) for name in use.attributes):
+        yield from ({"literal": each} for each in _operators(use.attributes, _base(reading)))
+
+
+def _operators(attributes: Collection[str], base: tuple[int, ...]) -> Iterator[Operator]:
+    if any(map(is_shape, attributes)):
+        yield from (Operator(base[axis:]) for axis in range(len(base)))
+    yield Operator()
 
 
 def _is_configuration(note: Any) -> bool:
@@ -98,7 +115,7 @@ def _instances(cls: type[Any], namespace: Mapping[str, Any]) -> Iterator[Any]:
     known = (*namespace.values(), *own.values())
     members = list(cls) if issubclass(cls, enum.Enum) else [e for e in known if type(e) is cls]
     yield from members[:_INSTANCES]
-    if not members and (made := _made(cls)) is not None:
+    if not members and (made := constructed(cls)) is not None:
         yield made
 
 
@@ -114,14 +131,6 @@ def _evaluated(value: Any, namespace: Mapping[str, Any]) -> Any:
     for attribute in value.split(".")[1:]:
         found = getattr(found, attribute, None)
     return found
-
-
-def _made(cls: type[Any]) -> Any:
-    """An instance made without arguments; None if that raises."""
-    try:
-        return cls()
-    except Exception:  # The user's constructor may raise anything.
-        return None
 
 
 def square_matrices(

@@ -26,6 +26,9 @@ _POSITIVE_DEFINITE = {"cholesky", "cholesky_ex", "cholesky_inverse"}
 _SYMMETRIC = {"eigh", "eigvalsh", "symeig"}
 _SQUARE = {"inv", "inverse", "det", "slogdet", "logdet", "matrix_exp", "solve"}
 
+_REARRANGE = {"contiguous", "detach", "flatten", "permute", "reshape", "squeeze", "t", "to",
+              "transpose", "unsqueeze", "view"}  # fmt: skip
+"""Methods whose result has the entries of their tensor."""
 
 _TAKES_COUNTS = {"view", "reshape", "new_zeros", "new_empty", "expand", "repeat", "zeros", "arange"}
 """Methods whose arguments are extents."""
@@ -50,6 +53,10 @@ class Use:
     """It is the condition of an ``if``, and nothing else is known of it."""
     is_cast: bool = False
     """It is converted to a floating dtype, so it has another."""
+    is_whole: bool = False
+    """It is converted to integers."""
+    is_scalar: bool = False
+    """Its only entry is taken as a number: ``x.item()``."""
     length: int | None = None
     """The number of values that it is unpacked to."""
     is_generator: bool = False
@@ -215,6 +222,8 @@ def _called(uses: dict[str, Use], node: ast.Call) -> None:
                 break
         case ast.Attribute(value=owner, attr=method):
             _method(uses, node, owner, method)
+            if method in {"long", "int"} and (whole := _rearranged(owner)):
+                _mark(uses, whole, "is_whole")
     for keyword in node.keywords:
         if isinstance(keyword.value, ast.Name) and keyword.value.id in uses:
             if keyword.arg == "dtype":
@@ -256,6 +265,16 @@ def _method(uses: dict[str, Use], node: ast.Call, owner: ast.expr, method: str) 
                 uses[each.id].matrix = uses[each.id].matrix or kind
 
 
+def _rearranged(node: ast.expr) -> str | None:
+    """The name ``x`` of ``x``, ``x.view(1, -1)`` and the like, which have the same entries."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _REARRANGE:
+            return _rearranged(owner)
+    return None
+
+
 def _is_library(owner: ast.expr) -> bool:
     return isinstance(owner, ast.Name) and owner.id in {"torch", "F"}
 
@@ -268,6 +287,8 @@ def _of_own(use: Use, method: str, arguments: list[ast.expr], uses: dict[str, Us
             uses[first.id].is_dtype = True
     elif method in {"float", "double"} and not arguments:
         use.is_cast = True
+    elif method == "item":
+        use.is_scalar = True
 
 
 def _kind_of_matrix(method: str) -> str | None:

@@ -1,0 +1,109 @@
+"""Functions that are given objects whose methods compute, and what else their calls show."""
+
+import torch
+from torch import nn
+from torch.autograd import Function
+
+
+class Transformed(Function):
+    @staticmethod
+    def forward(x, plan, adjoint):
+        return plan.adjoint(x) if adjoint else plan.transform(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, ctx.plan, ctx.adjoint = inputs
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return Transformed.apply(grad_output, ctx.plan, not ctx.adjoint), None, None
+
+
+class TransformedNotBack(Function):
+    @staticmethod
+    def forward(ctx, x, plan):
+        return plan.transform(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+class Solved(Function):
+    """Solve a linear system whose matrix only its methods know."""
+
+    @staticmethod
+    def forward(ctx, b, matrix):
+        ctx.matrix = matrix
+        return matrix.solve_system(b)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.matrix.solve_transposed(grad_output), None
+
+
+class Projected(Function):
+    @staticmethod
+    def forward(ctx, images, project, back_project):
+        ctx.back_project = back_project
+        return project(images)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.back_project(grad_output), None, None
+
+
+class SummedOverLevels(Function):
+    @staticmethod
+    def forward(ctx, x, sigma, dtype, device):
+        levels = torch.linspace(0, 1, 4).to(device=device, dtype=dtype)
+        ctx.save_for_backward(levels)
+        ctx.sigma = sigma.item()
+        return (x.to(dtype)[..., None] * levels).sum(-1) / ctx.sigma
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (levels,) = ctx.saved_tensors
+        return (grad_output[..., None] * levels).sum(-1) / ctx.sigma, None, None, None
+
+
+class BlockProduct(Function):
+    @staticmethod
+    def forward(ctx, blocks, vectors):
+        if blocks.ndim != 3 or blocks.shape[-1] != blocks.shape[-2]:
+            raise ValueError(f"blocks must have shape [n, b, b]; got {tuple(blocks.shape)}")
+        ctx.save_for_backward(blocks, vectors)
+        return torch.einsum("nij,nj->ni", blocks, vectors)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        blocks, vectors = ctx.saved_tensors
+        of_blocks = torch.einsum("ni,nj->nij", grad_output, vectors)
+        return of_blocks, torch.einsum("nij,ni->nj", blocks, grad_output)
+
+
+class GroupedRows(Function):
+    @staticmethod
+    def forward(ctx, x, weight, groups, kind):
+        if kind not in ("rows",):
+            raise ValueError(f"unknown kind {kind!r}")
+        assert x.shape[-1] == weight.shape[0] // groups
+        ctx.save_for_backward(x, weight)
+        ctx.groups = groups
+        return x.repeat(1, groups) @ weight
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        of_x = sum((grad_output @ weight.T).chunk(ctx.groups, -1))
+        return of_x, x.repeat(1, ctx.groups).T @ grad_output, None, None
+
+
+class GroupedLinear(nn.Module):
+    def __init__(self, in_features, out_features, num_groups):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(in_features * num_groups, out_features))
+        self.groups = num_groups
+
+    def forward(self, x):
+        return GroupedRows.apply(x, self.weight, self.groups, "rows")
