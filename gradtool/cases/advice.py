@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gradtool.adapters.library import library
 from gradtool.cases.inference.search import SearchResult
 from gradtool.cases.written import is_serializable, one_line_snippet
 from gradtool.collect.checkable import Checkable
@@ -19,8 +20,9 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     likeliest = search.likeliest
     if likeliest is None:
         return None
-    if search.objects and checkable.is_function:
-        return _skeleton(checkable, likeliest, search.objects)
+    objects = {**_made_by_code(checkable, likeliest), **search.objects}
+    if objects and checkable.is_function:
+        return _skeleton(checkable, likeliest, objects)
     if is_serializable(likeliest):
         return (
             "add a case in gradtool.yaml, starting from this one, which forward rejects: "
@@ -30,6 +32,34 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
         "add a static method sample_inputs, which can create objects as arguments, or record "
         "cases with gradtool record"
     )
+
+
+def _made_by_code(checkable: Checkable, likeliest: CaseConfig) -> dict[str, str]:
+    """The parameters whose likeliest value is an object of a class, with its kind."""
+    names = [parameter.name for parameter in checkable.parameters()]
+    return {
+        name: _kind(value["literal"])
+        for name, value in zip(names, likeliest.args, strict=False)
+        if isinstance(value, dict) and _code_of(value.get("literal")) is None
+    }
+
+
+def _kind(value: object) -> str:
+    """The kind of an object: its class, unless it stands for one that is not known."""
+    cls = type(value)
+    is_stand_in = cls.__module__.startswith(("gradtool.cases", "types"))
+    return "an object" if is_stand_in else f"an object such as {cls.__name__}"
+
+
+def _code_of(value: Any) -> str | None:
+    """The expression of a plain value, a dtype or a device; None for an object."""
+    torch = library().torch
+    if isinstance(value, torch.dtype):
+        return str(value)
+    if isinstance(value, torch.device):
+        return f"torch.device({str(value)!r})"
+    is_plain = isinstance(value, bool | int | float | str | list | tuple | dict | None)
+    return repr(value) if is_plain else None
 
 
 def _skeleton(checkable: Checkable, likeliest: CaseConfig, objects: Mapping[str, str]) -> str:
@@ -45,10 +75,17 @@ def _skeleton(checkable: Checkable, likeliest: CaseConfig, objects: Mapping[str,
 
 def _in_code(value: Any) -> str:
     """The expression of an argument; a tensor is drawn by its shape."""
+    if isinstance(value, dict) and "literal" in value:
+        return str(_code_of(value["literal"]))
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_code, value))}]"
+    if isinstance(value, dict) and "values" in value:
+        return f"torch.tensor({value['values']!r})"
     if not isinstance(value, dict) or "shape" not in value:
         return repr(value)
     shape = ", ".join(map(str, value["shape"])) or "()"
     dtype = value.get("dtype", "float64")
-    if dtype.startswith(("float", "complex")):
-        return f"torch.randn({shape}, dtype=torch.{dtype}, requires_grad=True)"
-    return f"torch.zeros({shape}, dtype=torch.{dtype})"
+    if not dtype.startswith(("float", "complex")):
+        return f"torch.zeros({shape}, dtype=torch.{dtype})"
+    gradient = "" if value.get("requires_grad") is False else ", requires_grad=True"
+    return f"torch.randn({shape}, dtype=torch.{dtype}{gradient})"

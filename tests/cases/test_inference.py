@@ -171,6 +171,25 @@ def test_for_an_argument_that_only_code_can_make_the_hint_is_code() -> None:
     assert "yield torch.randn(3, 4, dtype=torch.float64, requires_grad=True), " in none.value.hint
 
 
+class FromState(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, state: Any, dtype: Any) -> Any:
+        ctx.scale = state["scale"]
+        return x.to(dtype) * ctx.scale
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * ctx.scale, None, None
+
+
+def test_the_hint_names_the_keys_of_a_dict_and_spells_dtypes_as_code() -> None:
+    with pytest.raises(NoCase) as none:
+        resolve_cases(checkable_class(FromState), Settings())
+    assert none.value.hint is not None
+    assert none.value.hint.startswith("create `state`, a dict with 'scale', in a static method")
+    assert none.value.hint.endswith("requires_grad=True), state, torch.float64")
+
+
 def test_the_line_that_refuses_the_likeliest_arguments_is_named() -> None:
     with pytest.raises(NoCase) as none:
         resolve_cases(checkable_class(Configured), Settings())

@@ -181,6 +181,42 @@ def test_a_wrong_gradient_of_a_maximum_is_a_mistake(tmp_path, backward, x):
     assert {finding.rule for finding in found} == {"GT101"}
 
 
+OF_PAIR = MAXIMUM.replace("torch.maximum(x, y)", "{forward}").replace(
+    "yield x, y", "yield x, {second}"
+)
+
+
+def test_a_learnt_slope_belongs_to_the_surrogate(tmp_path):
+    slope = "g * y / (1 + (y * x) ** 2), g * x / (1 + (y * x) ** 2)"
+    text = OF_PAIR.format(
+        forward="(x > 0).to(x.dtype)", backward=slope, x="[1.0, -1.5, 2.0]", second="y"
+    )
+    (finding,) = findings(checked(tmp_path, text))
+    assert finding.rule == "GT120"
+    assert "gradient of `x` and `y` is not the derivative" in finding.message
+    declared = "functions: {Maximum: {surrogate: [x, y], reason: WHY}}"
+    assert (finding.hint or "").endswith(declared)
+    assert findings(checked(tmp_path, text, declared)) == []
+
+
+def test_a_value_may_come_with_a_gradient_that_was_computed_elsewhere(tmp_path):
+    text = OF_PAIR.format(
+        forward="2 * y", backward="3 * g, None", x="[1.0, -1.5, 2.0]", second="y.detach()"
+    )
+    (finding,) = findings(checked(tmp_path, text))
+    assert finding.rule == "GT120"
+    assert "a gradient attached to a value that was computed elsewhere" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward"),
+    [("2 * x", "2 * g, 3 * g"), ("2 * x", "3 * g, 3 * g"), ("x.round() + y", "g, 3 * g")],
+)
+def test_a_gradient_of_an_ignored_argument_beside_others_is_a_mistake(tmp_path, forward, backward):
+    text = OF_PAIR.format(forward=forward, backward=backward, x="[1.0, -1.6, 2.1]", second="y")
+    assert {finding.rule for finding in findings(checked(tmp_path, text))} == {"GT101"}
+
+
 def test_a_relu_that_is_flat_at_its_case_is_no_step(tmp_path):
     text = source("x.relu()", "g * torch.ones_like(x)")
     text = text.replace("[-1.7, -0.6, 0.3, 0.8, 1.9]", "[-1.7, -0.6, -0.3]")

@@ -69,6 +69,8 @@ class Use:
     loops: bool = False
     """It is iterated over."""
     attributes: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
+    """Strings that index it."""
 
 
 def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use]:
@@ -142,6 +144,10 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
             uses[name].length = len(elts)
         case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)):
             _mark(uses, name, "loops")
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))) if (
+            name in uses
+        ):
+            uses[name].keys.add(key)
         case ast.Subscript(value=ast.Name(id=name), slice=index):
             _indexed(uses, name, index)
         case ast.Subscript(slice=index):

@@ -1,4 +1,4 @@
-"""Recognizes forwards that are steps, or return an argument unchanged, by points far away.
+"""Recognizes forwards that are steps, pass an argument on or ignore it, by points far away.
 
 A sine near zero, or a maximum whose first argument is the larger one everywhere, returns its
 argument too, and a relu of negative numbers is flat. Far from the case's own point they do not.
@@ -7,6 +7,7 @@ argument too, and a relu of negative numbers is flat. Far from the case's own po
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,6 +75,18 @@ def is_step(subject: Subject, at: Derivatives, argument: int, rows: slice) -> bo
         if still is None or np.mean(still == there) < STEP_STILL:
             return False
     return has_moved
+
+
+def is_ignored(subject: Subject, at: Derivatives, argument: int) -> bool:
+    """Return True if not even a far move of the argument changes any output."""
+    moved = [_evaluated(subject, p) for p in _far_points(subject, list(at.primals), [argument])]
+    here = _coordinates(at, at.forward.outputs, slice(None))
+    there = [_coordinates(at, outputs, slice(None)) for outputs in moved if outputs is not None]
+    return here is not None and bool(there) and all(map(partial(_equal, here), there))
+
+
+def _equal(one: FloatArray, other: FloatArray | None) -> bool:
+    return other is not None and np.array_equal(one, other)
 
 
 def _far_points(

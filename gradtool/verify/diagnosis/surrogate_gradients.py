@@ -2,22 +2,23 @@
 
 Straight-through estimators, surrogate gradients, gradient reversal and their like replace a
 derivative that is useless for training. Only a forward that gives a reason to do so is taken for
-one: a step, whose derivative is zero wherever it exists, an output that is the input unchanged, or
-a clamp to bounds whose backward keeps nothing that it could mask with. Any other gradient that is
-not the derivative is a mistake.
+one: a step, whose derivative is zero wherever it exists, an output that is the input unchanged, a
+clamp to bounds whose backward keeps nothing that it could mask with, or a result that depends on
+none of the arguments with a gradient, only on others. Any other gradient that is not the derivative
+is a mistake.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.forward_at_far_points import is_passed_on, is_step
+from gradtool.verify.diagnosis.forward_at_far_points import is_ignored, is_passed_on, is_step
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 STRAIGHT_THROUGH = "a straight-through estimator"
 SURROGATE = "a surrogate gradient"
+ATTACHED = "a gradient attached to a value that was computed elsewhere"
 
 _MEANS_TO_PASS = re.compile(
     r"ste\b|STE|[Ss]traight|[Ss]urrogate|[Pp]ass_?[Tt]hrough|[Ll]eaky|[Dd]econv"
@@ -52,10 +54,28 @@ def surrogates(
         if each.argument not in found and scaled:
             found[scaled[0].argument] = STRAIGHT_THROUGH
             found[each.argument] = SURROGATE
+    ignored = [each.argument for each in wrong if each.argument not in found]
+    if ignored and all(is_ignored(subject, judgement.at, argument) for argument in ignored):
+        kind = _kind_of_ignored(subject, compared, found, len(ignored))
+        found |= dict.fromkeys(ignored, kind) if kind else {}
     return found if {each.argument for each in wrong} <= found.keys() else {}
 
 
 _OF_STEPS = (STRAIGHT_THROUGH, SURROGATE)
+
+
+def _kind_of_ignored(
+    subject: Subject, compared: Collection[Comparison], found: Mapping[int, str], count: int
+) -> str | None:
+    """Name the gradients of arguments on which forward does not depend; None for a mistake.
+
+    A learnt slope is one of the surrogate alone. Where forward depends on no argument that gets a
+    gradient, a value and its gradient were computed elsewhere.
+    """
+    if any(kind in _OF_STEPS for kind in found.values()):
+        return SURROGATE
+    has_others = len(subject.function.arguments) > len(compared)
+    return ATTACHED if count == len(compared) and has_others else None
 
 
 def _kind(subject: Subject, at: Derivatives, comparison: Comparison) -> str | None:
