@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from typing import Any
 
 from gradtool.cases.inference.climbing import Step
 from gradtool.cases.inference.drafts import is_floating, shape_of
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import suggested
+from gradtool.config.schema import CaseConfig
 from gradtool.config.tensor_spec import is_tensor
+
+_STRUCTURE = re.compile(
+    r"\b(symmetric|hermitian|positive[- ](semi-?)?definite|orthogonal|orthonormal|unitary)\b", re.I
+)
+"""Matches a kind of matrix; no random one is of it."""
+
+_OF_ONE_TRIANGLE = re.compile(r"\b(eigv?a?l?s?h|symeig|cholesky)\b")
+"""Matches functions that take half of a matrix for the whole."""
 
 _SUGGESTIONS = 20
 """Values of a parameter that its name and its uses suggest."""
@@ -30,9 +40,32 @@ def is_stated(reading: Reading, step: Step) -> bool:
     )
 
 
+def is_unlike_documented(function: Any, case: CaseConfig) -> bool:
+    """Return True if docstrings speak of structured matrices, and those of the case are random.
+
+    Where forward reads one triangle, gradients are compared along symmetric changes, so that the
+    structure does not matter.
+    """
+    forward = getattr(function, "forward", None)
+    text = "\n".join(each.__doc__ or "" for each in (function, forward))
+    if not any(map(_is_random_square, case.args)) or not _STRUCTURE.search(text):
+        return False
+    try:
+        return not _OF_ONE_TRIANGLE.search(inspect.getsource(function))
+    except (OSError, TypeError):
+        return True
+
+
+def _is_random_square(value: Any) -> bool:
+    extents = shape_of(value) if is_floating(value) and "values" not in value else []
+    return len(extents) > 1 and extents[-1] == extents[-2]
+
+
 def _follows(reading: Reading, parameter: inspect.Parameter, value: Any, *, only: bool) -> bool:
     name, use = parameter.name, reading.uses[parameter.name]
     if is_tensor(value):
+        if use.matrix not in (None, "square") and value.get("requires_grad") is not False:
+            return False  # The matrix is none of those for which the gradient is meant.
         if not is_floating(value):
             return use.is_index or use.is_mask or use.is_cast or name in reading.shapes.shapes
         known = reading.shapes.shapes.get(name)

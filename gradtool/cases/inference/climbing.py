@@ -70,8 +70,8 @@ class Step:
 
     @property
     def height(self) -> tuple[int, ...]:
-        """The lines of forward, then of backward, that it reached."""
-        return self.trial.reached
+        """The lines of forward, then of backward, that it reached, and those below."""
+        return (*self.trial.reached, *self.trial.below)
 
     @property
     def is_done(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.candidates import Parameters, variants
-from gradtool.cases.inference.certainty import is_stated
+from gradtool.cases.inference.certainty import is_stated, is_unlike_documented
 from gradtool.cases.inference.climbing import Climb, Step
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.drafts import Draft, case_of, entries, is_floating, others, shape_of
@@ -70,6 +70,8 @@ def find_cases(
     counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
     is_settled = bool(search.cases) and search.broken != "raised" and not counts_all
     if not checkable.is_function or is_settled or search.objection.startswith(gaps):
+        if any(is_unlike_documented(checkable.obj, case) for case in search.cases):
+            search.evidence, search.is_guess = "the signature", True
         return search
     # A backward may return a gradient for each argument, those with a default included.
     every = [tuple(filter(_is_single, parameters))] if counts_all else variants(parameters)
@@ -134,10 +136,10 @@ def _climb(
         search.cases = [case_of(reading.parameters, *each) for each in named]
         search.evidence = _evidence(best)
         search.is_guess = not (is_sure and is_stated(reading, best))
-    elif best.height > search.reached:
+    elif best.trial.reached >= search.reached:
         search.likeliest = case_of(reading.parameters, best.draft, FIRST)
         search.objection = best.trial.refusal or f"no error, but {best.trial.doubt}"
-        search.reached = best.height
+        search.reached = best.trial.reached
 
 
 def _without_idle(

@@ -41,6 +41,8 @@ class Trial:
     avoid."""
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which the call ended, outermost first, or a stage beyond."""
+    below: tuple[int, ...] = ()
+    """The lines of other files of its folder that these called, outermost first."""
     line: str = ""
     """The text of the line that refused them."""
 
@@ -72,16 +74,23 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
         except Exception as error:
             if library().contract(error) != "raised":
                 return Trial()  # Forward ran through; a rule says what it did wrong.
-            reached, line = _place(error, checkable.file)
-            return Trial(refusal=summarize(error), reached=reached, line=line)
+            return _placed(Trial(refusal=summarize(error)), error, checkable.file)
         return _judge(result, checkable.file)
 
 
-def _place(error: Exception, file: Path) -> tuple[tuple[int, ...], str]:
-    """The lines of `file` through which an exception passed, and the text of the last."""
+def _placed(trial: Trial, error: Exception, file: Path) -> Trial:
+    """The trial with the lines through which an exception passed, and the text of the last."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == str(file)]
-    return tuple(frame.lineno or 0 for frame in own), (own[-1].line or "") if own else ""
+    last = max((at for at, frame in enumerate(frames) if frame in own), default=-1)
+    folder = str(file.parent)
+    below = [frame for frame in frames[last + 1 :] if frame.filename.startswith(folder)]
+    return replace(
+        trial,
+        reached=(*trial.reached, *(frame.lineno or 0 for frame in own)),
+        below=tuple(frame.lineno or 0 for frame in below),
+        line=(own[-1].line or "") if own else "",
+    )
 
 
 def rerun_forward(
@@ -152,20 +161,15 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
     except EngineLacksError:
         pass  # Arguments that avoid what the engine lacks would hide the lack.
     except Exception as error:
-        reached, line = _place(error, file)
         doubt = f"backward raises {summarize(error)}"
         broken = library().contract(error) if isinstance(error, _OF_ARGUMENTS) else None
         if broken not in (None, "raised"):
             # Backward ran through; a gradient that it returned is wrong, those before it are not.
             named = _GRADIENT.search(str(error))
-            reached = (BEYOND_LINES, int(named[1]) if named else 0)
-        return Trial(
-            output=shape,
-            doubt=doubt,
-            broken=broken,
-            reached=(_IN_BACKWARD, *reached),
-            line=line,
-        )
+            reached = (_IN_BACKWARD, BEYOND_LINES, int(named[1]) if named else 0)
+            return Trial(output=shape, doubt=doubt, broken=broken, reached=reached)
+        trial = Trial(output=shape, doubt=doubt, broken=broken, reached=(_IN_BACKWARD,))
+        return _placed(trial, error, file)
     return Trial(output=shape, backward=True, reached=(_THROUGH,))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -125,10 +126,10 @@ def _said(text: str, name: str, count: int) -> str | None:
     """The kind of matrix that a message asks for."""
     lowered = text.lower()
     for word in ("positive definite", "orthogonal", "lower triangular", "symmetric"):
-        at = lowered.find(word)
-        near = text[max(0, at - 60) : at + 60]
-        if at >= 0 and (count == 1 or f"{name} " in near or f"{name}." in near):
-            return word
+        for found in re.finditer(word, lowered):
+            near = text[max(0, found.start() - 60) : found.start() + 60]
+            if count == 1 or re.search(rf"\b{re.escape(name)}[ .]", near):
+                return word
     return None
 
 
