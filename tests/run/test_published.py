@@ -44,7 +44,7 @@ FOUND = {
     "StochasticSpikeOperator": {"GT110"},
     "LeakySpikeOperator": {"GT102"},
     "SparseFastSigmoid": {"GT120"},
-    "CustomSurrogate": {"GT004"},
+    "CustomSurrogate": {"GT120"},
 }
 
 pytestmark = [
