@@ -56,10 +56,13 @@ class StandIn(Placeholder):
 _TRANSPARENT = frozenset(
     {
         "beartype", "deprecated", "deprecation", "jaxtyping", "line_profiler", "nvtx", "overrides",
-        "torchtyping", "typeguard", "typing_extensions",
+        "torchtyping", "typeguard", "typing", "typing_extensions", "warnings",
     }
 )  # fmt: skip
-"""Packages whose decorators change nothing about what a function computes."""
+"""Packages whose decorators change nothing about what a function computes.
+
+Of the standard library, they have names that this version of Python lacks.
+"""
 
 
 def stand_in(name: str, why: str) -> StandIn:

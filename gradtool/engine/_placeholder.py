@@ -199,6 +199,12 @@ class _Decorated(Placeholder):
         self._by = by
         functools.update_wrapper(self, function)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            # Other decorators set such marks, which are looked up by whoever calls it.
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        return super().__getattr__(name)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise, except during an import."""
         if is_importing():

@@ -115,3 +115,22 @@ def test_a_slice_that_is_asked_for_runs_no_code_of_its_packages(tmp_path: Path) 
     (tmp_path / "pkg" / "ops.py").write_text(f"import torch\nFACTOR = 2.0\n{FUNCTION}")
     loaded = Loader().load(tmp_path / "pkg" / "ops.py", only_slice=True)
     assert names(loaded) == ["Scale"]
+
+
+def test_a_decorator_that_this_python_lacks_changes_nothing(folder: Path) -> None:
+    decorated = FUNCTION.replace("class Scale", "class Marked").replace(
+        "    def backward", "    @no_such_mark\n    def backward"
+    )
+    loaded = load(
+        folder, f"import torch\nfrom typing import no_such_mark\nFACTOR = 3.0\n{decorated}"
+    )
+    with loaded.active():
+        assert loaded.module.Marked.backward(None, 2.0) == 6.0
+
+
+def test_a_decorated_function_has_no_marks_of_other_decorators(folder: Path) -> None:
+    loaded = load(
+        folder, "import torch\nfrom no_such import a\nFACTOR = 3.0\n@a\ndef use(x): return x\n"
+    )
+    with loaded.active():
+        assert getattr(loaded.module.use, "_once_differentiable", None) is None

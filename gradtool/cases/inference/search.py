@@ -73,6 +73,8 @@ class SearchResult:
     """Why forward refused it."""
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which it was refused."""
+    below: tuple[int, ...] = ()
+    """The lines of other files that these called."""
     evidence: str | None = None
     """The part of the source that the cases follow from; None for the signature."""
     objects: Mapping[str, str] = field(default_factory=dict)
@@ -194,7 +196,7 @@ class _Search:
             self.result.calls += 1
             if self.result.likeliest is None:
                 self.result.likeliest, self.result.objection = case, trial.refusal or ""
-                self.result.reached = trial.reached
+                self.result.reached, self.result.below = trial.reached, trial.below
             if trial.refusal is None:
                 return _Found(candidate, domain, case, trial.output, trial.backward, trial.broken)
             self.result.refusals[trial.refusal] += 1

@@ -142,8 +142,10 @@ def square_matrices(
     """
     if name in reading.clues.undifferentiated:
         yield {"values": matrices(kind, shape), "requires_grad": False}
+    elif kind == "square":
+        yield {"values": matrices(kind, shape)}
     else:
-        yield {"values": matrices("square", shape)}
+        yield {"shape": list(shape)}
 
 
 def _is_length(name: str) -> bool:
