@@ -20,7 +20,7 @@ RIGHT = {
     "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast"],
     "strings": ["PaddedDifference", "SumAlong", "Activation"],
     "quantisers": ["BoundedAffine", "Decay", "FixedPoint", "WindowOf"],
-    "shapes": ["BoxArea", "PointwiseConv", "Transition", "Interleave"],
+    "shapes": ["GatedBack", "BoxArea", "PointwiseConv", "Transition", "Interleave"],
     "options": ["GatedUnit", "NormalCDF", "RateOverSteps"],
     "modules": ["Coupling", "GatherInto", "GatherRows"],
     "operators": [

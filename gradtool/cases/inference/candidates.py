@@ -269,7 +269,10 @@ _LAYERS: dict[int, list[Shapes]] = {
         ((3, 4), (3, 5), (5, 4), (5, 5), (5,)),
     ],
     6: [((3, 4), (3, 5), (15, 4), (15, 5), (15,), (15,))],  # GRU cell
-    7: [((3, 4), (3, 5), (3, 5), (20, 4), (20, 5), (20,), (20,))],  # LSTM cell
+    7: [
+        ((3, 4), (3, 5), (3, 5), (20, 4), (20, 5), (20,), (20,)),  # LSTM cell
+        ((3, 4), (5, 4), (5,), (5, 4), (5,), (6, 5), (6,)),  # gated layer and back, with biases
+    ],
 }
 
 _WEIGHT = re.compile(r"(.*_)?(w\d*|weights?\d*|kernel|filters?)(_.*|\d*)", re.IGNORECASE)

@@ -68,7 +68,8 @@ def find_cases(
     is_called = any(parameter.name in clues.uses.called for parameter in parameters)
     search = SearchResult() if is_called else infer(parameters, clues, tries.attempt)
     counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
-    is_settled = bool(search.cases) and search.broken != "raised" and not counts_all
+    is_doubtful = search.broken == "raised" or search.is_doubtful
+    is_settled = bool(search.cases) and not is_doubtful and not counts_all
     if not checkable.is_function or is_settled or search.objection.startswith(gaps):
         if any(is_unlike_documented(checkable.obj, case) for case in search.cases):
             search.evidence, search.is_guess = "the signature", True
@@ -86,7 +87,7 @@ def find_cases(
         is_read = True
     if not is_read:
         return infer(parameters, clues, tries.attempt) if is_called else search
-    if search.cases and not search.evidence and search.broken == "raised":
+    if search.cases and not search.evidence and is_doubtful:
         search.evidence, search.is_guess = "the signature", True
     return search
 

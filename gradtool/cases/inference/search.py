@@ -81,6 +81,8 @@ class SearchResult:
     """Kinds of the parameters that only code can make: objects with attributes, functions."""
     is_guess: bool = False
     """Some argument is one that forward happened to accept."""
+    is_doubtful: bool = False
+    """Many Functions accept these shapes, also such as need others."""
     broken: FailureKind | None = None
     """The contract that backward breaks at the cases, or ``raised``."""
 
@@ -107,9 +109,23 @@ def infer(parameters: Parameters, clues: Clues, attempt: Try) -> SearchResult:
         found = found if found.backward else search.spell_out(found, parameters)
         search.result.cases.append(found.case)
         search.result.broken = found.broken
+        search.result.is_doubtful = _is_doubtful(found)
         optional = [p for p in parameters if p.default is None and may_be_tensor(p, clues)]
         search.find_optional(found, optional, clues)
     return search.result
+
+
+def _is_doubtful(found: _Found) -> bool:
+    """Return True for three or more squares, or tensors of one shape that backward refuses."""
+    shapes = found.candidate.shapes
+    if len(shapes) < 3:
+        return False
+    is_refused = len(set(shapes)) == 1 and found.broken is not None
+    return is_refused or all(map(_is_square, shapes))
+
+
+def _is_square(shape: Shape) -> bool:
+    return len(shape) > 1 and len(set(shape)) == 1
 
 
 class _Search:

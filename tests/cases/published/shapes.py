@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch.autograd import Function
 
 
@@ -125,3 +126,24 @@ class Guessed(Function):
     def backward(ctx, grad_output):
         (filt,) = ctx.saved_tensors
         return grad_output * filt.mean(), None
+
+
+class GatedBack(Function):
+    """Two layers side by side, one a gate, and one back; vectors are refused by backward only."""
+
+    @staticmethod
+    def forward(ctx, x, w1, b1, w2, b2, w3, b3):
+        gate, value = F.linear(x, w1, b1), F.linear(x, w2, b2)
+        ctx.save_for_backward(x, w1, w2, w3, gate, value)
+        return F.linear(torch.sigmoid(gate) * value, w3, b3)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, g):
+        x, w1, w2, w3, gate, value = ctx.saved_tensors
+        s = torch.sigmoid(gate)
+        of_value = g @ w3 * s
+        of_gate = of_value * value * (1 - s)
+        of_x = of_gate @ w1 + of_value @ w2
+        of_back = g.T @ (s * value), g.sum(0)
+        return of_x, of_gate.T @ x, of_gate.sum(0), of_value.T @ x, of_value.sum(0), *of_back
