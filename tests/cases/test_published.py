@@ -27,6 +27,7 @@ RIGHT = {
         "Transformed",
         "Solved",
         "Projected",
+        "Weighted",
         "SummedOverLevels",
         "BlockProduct",
         "GroupedRows",

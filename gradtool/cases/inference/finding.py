@@ -15,6 +15,7 @@ from gradtool.cases.inference.climbing import Climb, Step
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.drafts import Draft, case_of, entries, is_floating, others, shape_of
 from gradtool.cases.inference.reading import Reading, read
+from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
 from gradtool.cases.inference.trials import Trial
 from gradtool.collect.checkable import Checkable
@@ -65,7 +66,7 @@ def find_cases(
         tries: Tries a case.
         gaps: Errors that begin an objection which no arguments can meet.
     """
-    is_called = any(parameter.name in clues.uses.called for parameter in parameters)
+    is_called = any(p.name in clues.uses.called or is_callable(p) for p in parameters)
     search = SearchResult() if is_called else infer(parameters, clues, tries.attempt)
     counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
     is_doubtful = search.broken == "raised" or search.is_doubtful

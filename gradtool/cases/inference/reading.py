@@ -13,6 +13,7 @@ from typing import Any
 from gradtool.cases.inference.call_sites import Site, call_sites, module_source
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
+from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.shape_facts import ShapeFacts
 from gradtool.cases.inference.shape_reading import read_shapes
 from gradtool.cases.inference.uses import Use, merge_helpers, read_uses
@@ -49,6 +50,8 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     uses = read_uses(forward, names, text)
     helpers = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
     merge_helpers(uses, forward, helpers)
+    for parameter in parameters:
+        uses[parameter.name].is_called |= is_callable(parameter)
     for name, use in uses.items():
         use.is_called |= name in clues.uses.called
         use.is_count |= name in clues.uses.counts

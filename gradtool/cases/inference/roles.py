@@ -236,6 +236,16 @@ def plain_values(parameter: inspect.Parameter) -> list[Any]:
     return hinted
 
 
+def is_callable(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter annotated as a callable."""
+    return bool(_CALLABLE.match(_annotation(parameter)))
+
+
+_CALLABLE = re.compile(
+    r"(?:(?:typing|collections\.abc|t)\.)?(?:Optional\[)?(?:typing\.)?Callable\b"
+)
+
+
 def _annotation(parameter: inspect.Parameter) -> str:
     """The annotation as text; empty if there is none."""
     note = parameter.annotation

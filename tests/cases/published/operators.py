@@ -1,5 +1,7 @@
 """Functions that are given objects whose methods compute, and what else their calls show."""
 
+from collections.abc import Callable
+
 import torch
 from torch import nn
 from torch.autograd import Function
@@ -51,6 +53,20 @@ class Projected(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return ctx.back_project(grad_output), None, None
+
+
+class Weighted(Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, weigh: Callable[[torch.Tensor], torch.Tensor], note: str):
+        ctx.save_for_backward(x)
+        ctx.weigh = weigh
+        return x * torch.linspace(1, 2, x.shape[-1])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        weights = torch.linspace(2, 1, x.shape[-1]).to(x.dtype)
+        return grad_output * ctx.weigh(weights), None, None
 
 
 class SummedOverLevels(Function):
