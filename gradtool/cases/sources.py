@@ -109,7 +109,9 @@ def given_cases(
         NoCase: Two of them have the same name.
     """
     word = "sample" if source == "sample_inputs" else "case"
-    names = [case.name or f"{word}{number}" for number, case in enumerate(cases, 1)]
+    # A name may be an instance of a class derived from str, with an equality of its own.
+    given = [case.name and str.__str__(case.name) for case in cases]
+    names = [name or f"{word}{number}" for number, name in enumerate(given, 1)]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated:
         raise NoCase(

@@ -24,6 +24,7 @@ from gradtool.findings.could_not_run import NoCase, no_case, not_checked, termin
 from gradtool.results.report import CheckResult
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
+from gradtool.sandbox.user_errors import describe, user_method
 from gradtool.spelling import known_names
 
 
@@ -102,7 +103,20 @@ def _planned(
             checkable.location,
             " while gradtool looked for its arguments",
         )
+    except Exception as error:
+        method = user_method(error, checkable.folder)
+        if method is None or isinstance(error, UsageError):
+            raise  # A fault of gradtool's own.
+        problem = _odd(unit, checkable, method, error)
     return PlannedFunction(unit, checkable, problem=problem)
+
+
+def _odd(unit: Unit, checkable: Checkable, method: str, error: Exception) -> CheckResult:
+    """GT002 for what code of the user's own raised where none is expected to run."""
+    raised = describe(error, checkable.folder)
+    message = f"{method} raised {raised.summary} while gradtool looked for its arguments"
+    reason = NoCase(message, detail=raised.detail, location=raised.location)
+    return no_case(unit.node, checkable.location, reason, unit.settings)
 
 
 def _chosen(unit: Unit, cases: list[ResolvedCase]) -> list[ResolvedCase]:

@@ -82,19 +82,31 @@ def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Checka
 
 
 def can_define_functions(tree: ast.Module) -> bool:
-    """Return True for source with a class that has a base, or with a custom operator.
+    """Return True for source with a class that has a base, or that may be made otherwise.
 
     A walk does not import other files, such as scripts, settings and ``setup.py``.
     """
-    return any(
-        (isinstance(node, ast.ClassDef) and bool(node.bases))
-        or (isinstance(node, ast.Attribute) and node.attr in _OPERATOR_MAKERS)
-        or (isinstance(node, ast.alias) and node.name in _OPERATOR_MAKERS)
-        for node in ast.walk(tree)
-    )
+    return any(map(_can_define, ast.walk(tree)))
 
 
-_OPERATOR_MAKERS = ("custom_op", "triton_op")
+def _can_define(node: ast.AST) -> bool:
+    match node:
+        case ast.ClassDef(bases=bases):
+            return bool(bases)
+        case ast.Call(func=ast.Name(id="type"), args=args):
+            return len(args) == _OF_A_CLASS
+        case ast.Call(func=ast.Name(id=name)):
+            return name == "exec"
+        case ast.Attribute(attr=name) | ast.alias(name=name):
+            return name in _MAKERS
+    return False
+
+
+_MAKERS = ("custom_op", "triton_op", "new_class")
+"""Functions that make an operator or a class."""
+
+_OF_A_CLASS = 3
+"""Arguments of `type` that make a class."""
 
 
 def _is_described(value: object) -> bool:

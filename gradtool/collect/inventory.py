@@ -129,10 +129,12 @@ def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
 
 def _is_of(cls: type[Any], module: ModuleType) -> bool:
     """Return True for a class whose code is the module's, of several modules of one name."""
-    if cls.__module__ != module.__name__:
-        return False
     methods = (inspect.unwrap(getattr(each, "__func__", each)) for each in vars(cls).values())
     spaces = [each.__globals__ for each in methods if inspect.isfunction(each)]
+    if cls.__module__ != module.__name__:
+        # Some set `__module__` to the package that exports the class.
+        is_bound = any(each is cls for each in vars(module).values())
+        return is_bound and any(space is vars(module) for space in spaces)
     own = [space for space in spaces if space.get("__name__") == cls.__module__]
     if own:
         return any(space is vars(module) for space in own)

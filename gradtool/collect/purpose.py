@@ -72,8 +72,17 @@ def _abstract_methods(cls: type[Any]) -> Iterator[str]:
             yield name
     for name in _own_methods(cls):
         method = inspect.getattr_static(cls, name, None)
-        if name not in _OPTIONAL and _is_left_open(method):
+        if name not in _OPTIONAL and _is_left_open(method) and _is_needed(name, cls):
             yield name
+
+
+def _is_needed(name: str, cls: type[Any]) -> bool:
+    """Return True for a method that the check of a class runs, or that a subclass replaces."""
+    if name == "forward" or any(name in vars(each) for each in type.__subclasses__(cls)):
+        return True
+    methods = (inspect.getattr_static(cls, each, None) for each in _own_methods(cls))
+    functions = (inspect.unwrap(getattr(each, "__func__", each)) for each in methods)
+    return any(name in each.__code__.co_names for each in functions if inspect.isfunction(each))
 
 
 def _own_methods(cls: type[Any]) -> Iterator[str]:

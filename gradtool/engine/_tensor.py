@@ -263,7 +263,8 @@ class Tensor(TensorMethods):
         if requires_grad and self._array.dtype.kind not in "fcV":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not (requires_grad and self._had_node()):
-            self.requires_grad = requires_grad
+            # A subclass may have an attribute of its own by that name.
+            vars(Tensor)["requires_grad"].__set__(self, requires_grad)
         return self
 
     @property

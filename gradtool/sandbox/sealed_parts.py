@@ -12,6 +12,7 @@ import dis
 import functools
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -41,11 +42,14 @@ _NUMPY = (
 
 _STANDARD = frozenset(
     {
-        "builtins", "contextlib", "copy", "functools", "gc", "itertools", "math", "msgspec",
-        "numbers", "operator", "os", "random", "signal", "sys", "threading", "time", "warnings",
+        "builtins", "contextlib", "copy", "functools", "gc", "itertools", "math", "numbers",
+        "operator", "os", "random", "signal", "sys", "threading", "time", "warnings",
     }
 )  # fmt: skip
-"""Modules beside NumPy's whose entry points a verdict can rest on, msgspec among them."""
+"""Modules of Python whose entry points a verdict can rest on."""
+
+_PACKAGES = ("numpy", "msgspec")
+"""Packages of which the same holds, with all their modules."""
 
 _DISPLAY = frozenset({"__repr__", "__str__", "__format__", "__dir__"})
 """Methods of a tensor that libraries replace to print it, which no verdict rests on."""
@@ -117,6 +121,8 @@ class Sealed:
         elif isinstance(value, tuple | list | frozenset):
             for each in value:
                 self._value(label, each)
+        elif isinstance(value, Enum):
+            self._space(label, vars(value), vars(value))
         elif type(value).__module__.startswith("gradtool"):
             self._object(label, value)
         else:
@@ -150,9 +156,11 @@ class Sealed:
         inherited = frozenset(name for base in cls.__mro__[1:] for name in vars(base))
         hides = (inherited | {"__getattr__"}) - vars(cls).keys() - _DISPLAY
         is_closed = is_own and not is_engine
-        self._space(label, vars(cls), keys, hides if is_own else frozenset(), is_closed=is_closed)
+        self._space(label, vars(cls), keys, hides, is_closed=is_closed)
         for key in keys:
             self._value(f"{label}.{key}", vars(cls)[key])
+        for base in cls.__mro__[1:] if is_own else ():
+            self._value(f"{base.__module__}.{base.__qualname__}", base)
 
     def _table(self, label: str, table: dict[Any, Any]) -> None:
         keys = [key for key, value in table.items() if _is_code(value)]
@@ -168,7 +176,7 @@ class Sealed:
         self.objects.append(value)
         parameters = getattr(type(value), "__dataclass_params__", None)
         is_frozen = parameters is not None and parameters.frozen
-        keys = [key for key, each in held.items() if (_is_fixed if is_frozen else _is_code)(each)]
+        keys = [key for key, each in held.items() if is_frozen or _is_code(each)]
         if keys:
             self._space(label, held, keys)
         for key, each in list(held.items()):
@@ -178,11 +186,11 @@ class Sealed:
     def _foreign(self, own: Iterable[ModuleType], used: frozenset[str]) -> None:
         """The entry points of other libraries that the checker names."""
         modules = {v for m in own for v in vars(m).values() if type(v) is ModuleType}
-        modules |= {v for m in tuple(modules) for v in vars(m).values() if _is_numpy_part(m, v)}
+        modules |= {v for m in tuple(modules) for v in vars(m).values() if _is_part(m, v)}
         names = (f"numpy.{name}" for name in _NUMPY)
         private = [sys.modules[name] for name in names if name in sys.modules]
         for module in sorted({*modules, builtins}, key=lambda each: each.__name__):
-            if module.__name__ in _STANDARD or module.__name__.partition(".")[0] == "numpy":
+            if module.__name__ in _STANDARD or module.__name__.partition(".")[0] in _PACKAGES:
                 self._entries(module, used & vars(module).keys())
         for module in private:
             self._entries(module, [key for key in vars(module) if not key.startswith("__")])
@@ -216,9 +224,9 @@ def _is_ours(name: str) -> bool:
     return bool(within) and (parts[0] in _ENGINE_CORE or parts[0].startswith("_"))
 
 
-def _is_numpy_part(module: ModuleType, value: object) -> bool:
-    name = getattr(value, "__name__", "")
-    return module.__name__ == "numpy" and type(value) is ModuleType and name.startswith("numpy.")
+def _is_part(module: ModuleType, value: object) -> bool:
+    name, package = getattr(value, "__name__", ""), module.__name__
+    return package in _PACKAGES and type(value) is ModuleType and name.startswith(f"{package}.")
 
 
 def _is_code(value: object) -> bool:
@@ -229,8 +237,8 @@ def _is_code(value: object) -> bool:
 
 def _is_fixed(value: object) -> bool:
     """Return True for what no code of gradtool's rebinds: code, and constants."""
-    is_method = isinstance(value, staticmethod | classmethod)
-    return is_method or _is_code(value) or type(value) in _CONSTANT
+    is_simple = isinstance(value, staticmethod | classmethod | Enum)
+    return is_simple or _is_code(value) or type(value) in _CONSTANT
 
 
 def _rebound(functions: Iterable[FunctionType]) -> dict[str, frozenset[str]]:

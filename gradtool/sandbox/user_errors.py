@@ -31,7 +31,10 @@ class UserError:
 def describe(error: BaseException, home: Path) -> UserError:
     """Describe `error`, which code below the folder `home` raised."""
     debugger.debug(error, _is_internal)
-    return UserError(summarize(error), _location(error, home), _detail(error))
+    try:
+        return UserError(summarize(error), _location(error, home), _detail(error))
+    except BaseException:  # The class of the exception, or that of its class, may do anything.
+        return UserError(_name(error), None, "")
 
 
 def user_method(error: BaseException, home: Path) -> str | None:
@@ -47,13 +50,18 @@ def summarize(error: BaseException) -> str:
     try:
         # `__str__` may be the user's code, and fail as well.
         text = str(error)
-    except Exception as failure:
-        text = f"<its text raised {type(failure).__name__}>"
+    except BaseException as failure:
+        text = f"<its text raised {_name(failure)}>"
     first = next(iter(text.strip().splitlines()), "")
     if isinstance(error, SyntaxError):
         first = error.msg
-    name = type(error).__name__
+    name = _name(error)
     return without_addresses(f"{name}: {first}") if first else name
+
+
+def _name(error: BaseException) -> str:
+    """The name of the type of `error`, which its metaclass cannot hide."""
+    return str(type.__dict__["__name__"].__get__(type(error)))
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

@@ -40,7 +40,12 @@ def framed(message: object, key: bytes = b"") -> bytes:
 
 
 def _plain(value: object) -> object:
-    """Convert an array library's scalar to Python's, a complex number to its text."""
+    """Convert an array library's scalar to Python's, a complex number to its text.
+
+    The user's text may be of a class derived from str.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
     return str(value) if isinstance(value, complex) else value.item()  # type: ignore[attr-defined]
 
 

@@ -13,9 +13,14 @@ from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.checking.unit_progress import UnitProgress
 from gradtool.config.options import Watcher
 from gradtool.config.settings import Settings
-from gradtool.findings.could_not_run import import_terminated, out_of_time, termination_result
+from gradtool.findings.could_not_run import (
+    checker_replaced,
+    import_terminated,
+    out_of_time,
+    termination_result,
+)
 from gradtool.results.profile import CaseProfile, FunctionProfile
-from gradtool.results.report import CaseResult, CheckResult, OwnFault
+from gradtool.results.report import CaseResult, CheckResult, Location, OwnFault
 from gradtool.sandbox.termination import crashed
 from gradtool.verify.rules import codes
 from gradtool.workers.deadline import GRACE, deadline_after
@@ -37,6 +42,7 @@ from gradtool.workers.messages import (
     Request,
     UnitDone,
     UnitProfiled,
+    Untrusted,
 )
 from gradtool.workers.worker_death import Death
 
@@ -84,8 +90,13 @@ class DiscoveryJob:
 
     def take(self, reply: Reply) -> None:
         """Take the answer."""
-        if isinstance(reply, DiscoveryDone):
-            self.answer, self.done = reply.answer, True
+        match reply:
+            case DiscoveryDone(answer=answer):
+                self.answer, self.done = answer, True
+            case Untrusted(reason=reason):
+                shown, settings = self._discovery.shown, self._discovery.settings
+                problem = checker_replaced(shown, reason, Location(path=shown), settings)
+                self.answer, self.done = DiscoveryResult(problem=problem), True
 
     def died(self, death: Death) -> None:
         """Answer that the module cannot be loaded, and why."""
@@ -173,9 +184,11 @@ class UnitJob:
                 self._progress.case_finished(case)
             case Explored(coverage=coverage, seconds=seconds):
                 self._progress.explored(coverage, seconds)
-            case UnitDone(checks=checks, distrusted=distrusted):
-                if distrusted:
-                    self._progress.discard()
+            case Untrusted(reason=reason):
+                unit, place = self._unit, self._progress.location
+                self._progress.discard()
+                self._close(checker_replaced(unit.node, reason, place, unit.settings))
+            case UnitDone(checks=checks):
                 self._list_rest()
                 self._close(*checks, *self._missing(checks))
             case Fault(summary=summary, traceback=text):

@@ -98,8 +98,15 @@ class UnitDone(Message, frozen=True, kw_only=True):
     """From a worker: the Function is checked; `checks` are about it as a whole."""
 
     checks: tuple[CheckResult, ...] = ()
-    distrusted: bool = False
-    """Nothing that was said of the Function before counts."""
+
+
+class Untrusted(Message, frozen=True, kw_only=True):
+    """From a worker: nothing counts that it said of the Function or module, or would say.
+
+    The other end makes the finding, since even a severity may mean something else in this process.
+    """
+
+    reason: str
 
 
 class CaseProfiled(Message, frozen=True, kw_only=True):
@@ -148,7 +155,7 @@ class Idle(Message, frozen=True, kw_only=True):
 Request = AskDiscovery | AskUnit | AskProfile | AskDevice
 Reply = (
     DiscoveryDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | Explored | UnitDone
-    | Refused | CaseProfiled | UnitProfiled | Fault | Idle
+    | Untrusted | Refused | CaseProfiled | UnitProfiled | Fault | Idle
 )  # fmt: skip
 
 

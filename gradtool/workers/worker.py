@@ -26,8 +26,8 @@ from gradtool.collect.torch_alias.alias import answer_torch_imports
 from gradtool.config.resources import require_device
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
-from gradtool.findings.could_not_run import checker_replaced, not_imported
-from gradtool.results.report import CaseResult, CheckResult, Coverage, Location, Verdict
+from gradtool.findings.could_not_run import not_imported
+from gradtool.results.report import CaseResult, CheckResult, Coverage, Verdict
 from gradtool.sandbox.interrupts import disable_interrupts
 from gradtool.sandbox.memory_limit import memory_limit
 from gradtool.sandbox.seal import Seal
@@ -58,6 +58,7 @@ from gradtool.workers.messages import (
     Request,
     UnitDone,
     UnitProfiled,
+    Untrusted,
 )
 from gradtool.workers.process_tree import adopt_orphans
 from gradtool.workers.worker_death import LOST, NO_MEMORY
@@ -152,6 +153,9 @@ class _Worker:
                 self._answer(request)
             except UsageError as error:
                 self._send(Refused(message=str(error)))
+            except Distrusted as error:
+                self._spoiled = True
+                self._send(Untrusted(reason=str(error)))
             except MemoryError:
                 # A message would need memory too; an exit code does not.
                 os._exit(NO_MEMORY)
@@ -179,7 +183,9 @@ class _Worker:
                 self._note([answer.problem] if answer.problem else [])
                 self._send(DiscoveryDone(answer=answer))
             case AskUnit():
-                self._check(request)
+                with self._guard.of_faults():
+                    self._guard.prepare(request.unit.settings)
+                    self._check(request)
             case AskProfile():
                 self._profile(request)
 
@@ -189,32 +195,13 @@ class _Worker:
                 self._guard.prepare(discovery.settings)
                 answer = self._session.discover(discovery)
             self._guard.require_sealed()
-        except (UsageError, MemoryError):
+        except (UsageError, MemoryError, Distrusted):
             raise
-        except Exception as error:
-            # An odd module must not end the run for all others.
-            if not isinstance(error, Distrusted):
-                return DiscoveryResult(problem=_not_examined(discovery, error))
-            shown = discovery.shown
-            return DiscoveryResult(
-                problem=checker_replaced(
-                    shown, str(error), Location(path=shown), discovery.settings
-                )
-            )
+        except BaseException as error:  # An odd module must not end the run for all others.
+            return DiscoveryResult(problem=_not_examined(discovery, error))
         return answer
 
     def _check(self, request: AskUnit) -> None:
-        try:
-            with self._guard.of_faults():
-                self._guard.prepare(request.unit.settings)
-                self._check_guarded(request)
-        except Distrusted as error:
-            self._spoiled, unit = True, request.unit
-            place = Location(path=unit.shown, line=unit.line)
-            problem = checker_replaced(unit.node, str(error), place, unit.settings)
-            self._send(UnitDone(checks=(problem,), distrusted=True))
-
-    def _check_guarded(self, request: AskUnit) -> None:
         settings, started = request.unit.settings, time.monotonic()
         self._settings = settings
         self._left = settings.timeout if request.left is None else request.left
@@ -287,7 +274,7 @@ class _Worker:
             os._exit(LOST)
 
 
-def _not_examined(discovery: Discovery, error: Exception) -> CheckResult:
+def _not_examined(discovery: Discovery, error: BaseException) -> CheckResult:
     """GT001 for a module that was imported, and leaves what no code expects."""
     text = without_addresses("".join(traceback.format_exception(error)))
     problem = LoadError(

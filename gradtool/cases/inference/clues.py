@@ -66,14 +66,15 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
     plain = (forward.kept | context.kept) - tensors - differentiated
     # An attribute such as `like.dtype` shows a tensor whose dtype is taken.
     dtypes = forward.dtypes - tensors
+    documented = documentation(cls)
     uses = plain_uses(names, [body for body in bodies if body], backward)
     return Clues(
         tensors=frozenset(tensors & set(names)),
         plain=frozenset(plain & set(names)),
         undifferentiated=frozenset(none & set(names)),
         differentiated=frozenset(given),
-        documented=extents_for(documentation(cls), names),
-        integers=integers(documentation(cls), names),
+        documented=extents_for(documented, names),
+        integers=integers(documented, names),
         dtypes=frozenset(dtypes & set(names)),
         uses=uses,
     )

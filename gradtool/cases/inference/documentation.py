@@ -7,7 +7,6 @@ import inspect
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 _STATED = re.compile(r"\b(\w+)`*:?\s*\(((?:[^()]|\([^()]*\))*)\)")
@@ -32,7 +31,6 @@ Shapes = Mapping[str, tuple[str, ...]]
 """The extents that are stated, by the name of an argument."""
 
 
-@lru_cache(maxsize=8)
 def documentation(function: Any) -> str:
     """The docstrings of a Function, of its forward, and of its module."""
     module = sys.modules.get(getattr(function, "__module__", ""))
