@@ -125,8 +125,11 @@ def shown_value(value: Any) -> str:
         return _shown_tensor(value)
     if isinstance(value, list | tuple) and any(isinstance(v, library().Tensor) for v in value):
         return f"[{', '.join(map(shown_value, value))}]"
-    # The address of an object differs from run to run.
-    text = _ADDRESS.sub("", repr(value))
+    try:
+        # The address of an object differs from run to run.
+        text = _ADDRESS.sub("", repr(value))
+    except Exception as error:  # A `repr` of the user's may raise anything.
+        text = f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 

@@ -36,6 +36,7 @@ from gradtool.engine._placeholder import EngineLacksError
 from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Location, Relaxation
 from gradtool.sandbox import debugger
+from gradtool.sandbox.user_errors import summarize
 
 _NEEDS_CUDA = re.compile(r"\bcuda\b|CuPy|NVIDIA", re.IGNORECASE)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
@@ -120,9 +121,24 @@ def given_cases(
         )
     made = []
     for case, name in zip(cases, names, strict=True):
-        args, kwargs = adopt(case.args, case.kwargs, settings)
+        args, kwargs = _adopted(case, name, settings)
         made.append(_resolved(checkable, settings, args, kwargs, case, name, source))
     return made
+
+
+def _adopted(case: Case, name: str, settings: Settings) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a case, taken over from the user's code.
+
+    Raises:
+        NoCase: One of them is an odd tensor, such as one of a class with attributes of its own.
+    """
+    try:
+        return adopt(case.args, case.kwargs, settings)
+    except MemoryError:
+        raise
+    except Exception as error:
+        problem = f"the arguments of case {name!r} cannot be used: {summarize(error)}"
+        raise NoCase(problem) from error
 
 
 def _samples_location(checkable: Checkable) -> Location | None:

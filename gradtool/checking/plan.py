@@ -105,7 +105,7 @@ def _planned(
         )
     except Exception as error:
         method = user_method(error, checkable.folder)
-        if method is None or isinstance(error, UsageError):
+        if method is None:
             raise  # A fault of gradtool's own.
         problem = _odd(unit, checkable, method, error)
     return PlannedFunction(unit, checkable, problem=problem)

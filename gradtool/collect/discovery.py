@@ -93,7 +93,7 @@ def _can_define(node: ast.AST) -> bool:
     match node:
         case ast.ClassDef(bases=bases):
             return bool(bases)
-        case ast.Call(func=ast.Name(id="type"), args=args):
+        case ast.Call(func=ast.Name(id="type") | ast.Call(func=ast.Name(id="type")), args=args):
             return len(args) == _OF_A_CLASS
         case ast.Call(func=ast.Name(id=name)):
             return name == "exec"
@@ -106,7 +106,7 @@ _MAKERS = ("custom_op", "triton_op", "new_class")
 """Functions that make an operator or a class."""
 
 _OF_A_CLASS = 3
-"""Arguments of `type` that make a class."""
+"""Arguments with which `type`, or the type of a class, makes a class."""
 
 
 def _is_described(value: object) -> bool:

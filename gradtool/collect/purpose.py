@@ -68,7 +68,7 @@ def _abstract_methods(cls: type[Any]) -> Iterator[str]:
     """Names of the methods that a subclass has to define."""
     for name in dir(cls):
         method = inspect.getattr_static(cls, name, None)
-        if getattr(method, "__isabstractmethod__", False):
+        if getattr(method, "__isabstractmethod__", False) and _is_needed(name, cls):
             yield name
     for name in _own_methods(cls):
         method = inspect.getattr_static(cls, name, None)
@@ -78,7 +78,8 @@ def _abstract_methods(cls: type[Any]) -> Iterator[str]:
 
 def _is_needed(name: str, cls: type[Any]) -> bool:
     """Return True for a method that the check of a class runs, or that a subclass replaces."""
-    if name == "forward" or any(name in vars(each) for each in type.__subclasses__(cls)):
+    is_replaced = any(name in vars(each) for each in type.__subclasses__(cls))
+    if is_replaced or name in ("forward", "backward"):
         return True
     methods = (inspect.getattr_static(cls, each, None) for each in _own_methods(cls))
     functions = (inspect.unwrap(getattr(each, "__func__", each)) for each in methods)

@@ -100,6 +100,19 @@ class Lenient(type(rule)):
     def __getattribute__(self, name):
         return getattr(RULES["GT003"], name)
 object.__setattr__(rule, "__class__", Lenient)""",
+    "severity_of_a_rule": """
+from gradtool.results.report import Severity
+from gradtool.verify.rules import RULES
+object.__setattr__(RULES["GT101"], "severity", Severity.NOTE)""",
+    "value_of_a_severity": """
+from gradtool.results.report import Severity
+Severity.ERROR.__dict__["_value_"] = "note" """,
+    "equality_of_enumerations": """
+import enum
+enum.Enum.__eq__ = lambda self, other: True""",
+    "copies_of_structs": """
+import msgspec
+msgspec.structs.replace = lambda struct, **changes: struct""",
     "decide": """
 import gradtool.verify.comparison.compare as compare
 compare.decide = lambda *args, **kwargs: np.zeros(1)""",
