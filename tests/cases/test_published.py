@@ -28,6 +28,8 @@ RIGHT = {
         "Solved",
         "Projected",
         "Weighted",
+        "QuaternionProduct",
+        "NestedPlan",
         "SummedOverLevels",
         "BlockProduct",
         "GroupedRows",

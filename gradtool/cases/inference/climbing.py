@@ -15,7 +15,15 @@ from typing import Any
 
 from gradtool.cases.inference.alternatives import alternatives
 from gradtool.cases.inference.call_sites import Site
-from gradtool.cases.inference.drafts import Draft, as_written, is_floating, settled, smaller
+from gradtool.cases.inference.drafts import (
+    Draft,
+    as_written,
+    is_floating,
+    settled,
+    shape_of,
+    smaller,
+)
+from gradtool.cases.inference.operators import Operator
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import suggested
 from gradtool.cases.inference.trials import Trial
@@ -40,6 +48,15 @@ _MOST_WORDS = 12
 
 _SIDEWAYS = 3
 """Drafts refused at the same place for another reason that are changed further."""
+
+_OBJECT = re.compile(r"object is not callable|object has no attribute")
+"""Matches the refusal of a value in place of an object that computes."""
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\.)|(?<=\dx)\d+|\d+(?=x\d)")
+"""Matches an integer in a message, also one of the extents in ``3x4``."""
+
+_LARGEST_SIZE = 64
+"""Number beyond which one in a message is not tried as an extent."""
 
 _INTEGERS = re.compile(r"torch\.(u?int(?:8|16|32|64))\b")
 """Matches the dtype that a message asks for."""
@@ -175,14 +192,19 @@ class Climb:
             for domain in _DOMAINS:
                 yield tuple(_within(value, domain) for value in step.draft)
         words = list(dict.fromkeys(re.findall(r"\b[a-z][a-z_]{2,}\b", reason)))[:_MOST_WORDS]
+        sizes = [n for n in map(int, _NUMBER.findall(reason)) if 0 < n <= _LARGEST_SIZE]
         order = self._order(f"{step.trial.line} {reason}")
         for at in order:
             for value in _asked_for(step.draft[at], reason):
                 yield (*step.draft[:at], value, *step.draft[at + 1 :])
+        if _OBJECT.search(reason) and order:
+            at = order[0]
+            yield (*step.draft[:at], {"literal": Operator()}, *step.draft[at + 1 :])
         streams = []
         for at in order:
             others = alternatives(self._reading, step.draft, at)
-            streams.append((at, itertools.chain(words if self._may_be_word(at) else (), others)))
+            spoken = words if self._may_be_word(at) else ()
+            streams.append((at, itertools.chain(_of_sizes(step.draft[at], sizes), spoken, others)))
         for at, value in _in_turn(streams):
             if len(step.draft) == 1 and isinstance(value, list):
                 continue  # An only argument is a tensor, or nothing has a gradient.
@@ -224,6 +246,17 @@ def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
         yield from ({**_without_values(value), "shape": list(_EXTENTS[:rank])} for rank in ranks)
     else:
         yield from ({**value, "dtype": dtype} for dtype in _INTEGERS.findall(reason))
+
+
+def _of_sizes(value: Any, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the tensor with an extent that a message speaks of, such as ``3x4 and 12x16``."""
+    if not is_tensor(value):
+        return
+    own = shape_of(value)
+    for axis in reversed(range(len(own))):
+        for size in dict.fromkeys(sizes):
+            if own[axis] in sizes and size != own[axis]:
+                yield {**_without_values(value), "shape": [*own[:axis], size, *own[axis + 1 :]]}
 
 
 def _stated_extents(text: str) -> list[int]:

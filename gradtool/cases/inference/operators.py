@@ -24,7 +24,7 @@ def reversal(*args: Any, out: Any = None, **_: Any) -> Any:
 
 
 class Operator:
-    """An object with any method, each of which is `reversal`.
+    """An object with any method and any part, each of which is `reversal`.
 
     Args:
         shape: The last dimensions of all tensors that it takes and returns, which its attributes
@@ -46,10 +46,10 @@ class Operator:
         return result
 
     def __getattr__(self, name: str) -> Any:
-        """A method, or a shape if its name ends so."""
-        if name.startswith("_"):
+        """A method or a part, which is the same operator, or a shape if its name says so."""
+        if name.startswith("__") or name == "_shape":
             raise AttributeError(name)
-        return self._shape if is_shape(name) else self.__call__
+        return self._shape if is_shape(name) else self
 
     def __repr__(self) -> str:
         return f"a linear operator on {self._shape}" if self._shape else "a linear operator"

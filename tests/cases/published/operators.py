@@ -123,3 +123,32 @@ class GroupedLinear(nn.Module):
 
     def forward(self, x):
         return GroupedRows.apply(x, self.weight, self.groups, "rows")
+
+
+class QuaternionProduct(Function):
+    """The first extents follow from a message of PyTorch alone."""
+
+    @staticmethod
+    def forward(ctx, x, r, i):
+        weight = torch.cat([torch.cat([r, i], dim=0), torch.cat([-i, r], dim=0)], dim=1)
+        ctx.save_for_backward(x, r, i)
+        return torch.mm(x, weight)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        x, r, i = ctx.saved_tensors
+        weight = torch.cat([torch.cat([r, i], dim=0), torch.cat([-i, r], dim=0)], dim=1)
+        (a, b), (c, d) = (row.chunk(2, 1) for row in (x.T @ grad_output).chunk(2, 0))
+        return grad_output @ weight.T, a + d, c - b
+
+
+class NestedPlan(Function):
+    @staticmethod
+    def forward(ctx, x, model):
+        ctx.model = model
+        return model.physics.transform(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.model.physics.adjoint(grad_output), None
