@@ -38,7 +38,7 @@ from gradtool.results.report import Location, Relaxation
 from gradtool.sandbox import debugger
 from gradtool.sandbox.user_errors import summarize
 
-_NEEDS_CUDA = re.compile(r"\bcuda\b|CuPy|NVIDIA", re.IGNORECASE)
+_NEEDS_CUDA = re.compile(r"\bcuda\b|CuPy|NVIDIA|\bTriton\b", re.IGNORECASE)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
 
 _MISSING = re.compile(r"(?:NameError: name|ModuleNotFoundError: No module named) '([\w.]+)'")

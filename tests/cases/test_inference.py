@@ -190,6 +190,26 @@ def test_the_hint_names_the_keys_of_a_dict_and_spells_dtypes_as_code() -> None:
     assert none.value.hint.endswith("requires_grad=True), state, torch.float64")
 
 
+class Chain(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, links: Any, options: Any) -> Any:
+        ctx.links = links
+        for link, given in zip(links, options, strict=True):
+            x = link.run(x, **given)[0]
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad, None, None
+
+
+def test_the_hint_names_lists() -> None:
+    with pytest.raises(NoCase) as none:
+        resolve_cases(checkable_class(Chain), Settings())
+    assert none.value.hint is not None
+    assert none.value.hint.startswith("create `links`, a list, and `options`, a list, in a static")
+
+
 def test_the_line_that_refuses_the_likeliest_arguments_is_named() -> None:
     with pytest.raises(NoCase) as none:
         resolve_cases(checkable_class(Configured), Settings())

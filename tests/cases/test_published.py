@@ -30,6 +30,7 @@ RIGHT = {
         "Weighted",
         "QuaternionProduct",
         "NestedPlan",
+        "ScaledByClass",
         "SummedOverLevels",
         "BlockProduct",
         "GroupedRows",

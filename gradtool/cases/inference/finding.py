@@ -86,6 +86,11 @@ def find_cases(
         search.objects = search.objects or dict(_objects(reading))
         _climb(reading, tries, search, _BUDGET if not is_read else _BUDGET_AGAIN, deadline)
         is_read = True
+    if not search.cases and "'NoneType'" in search.objection:
+        # A default of None may be refused, too.
+        reading = read(checkable.obj, tuple(filter(_is_single, parameters)), clues)
+        if reading is not None:
+            _climb(reading, tries, search, _BUDGET, time.thread_time() + _SECONDS)
     if not is_read:
         return infer(parameters, clues, tries.attempt) if is_called else search
     if search.cases and not search.evidence and is_doubtful:
@@ -112,6 +117,8 @@ def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
             yield parameter.name, f"an object with {' and '.join(own)}"
         elif use.is_called:
             yield parameter.name, "a function"
+        elif use.loops and parameter.name in reading.clues.undifferentiated:
+            yield parameter.name, "a list"
 
 
 def _climb(

@@ -143,8 +143,9 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
             _tested(uses, test)
         case ast.Assign(targets=[ast.Tuple(elts=elts)], value=ast.Name(id=name)) if name in uses:
             uses[name].length = len(elts)
-        case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)):
-            _mark(uses, name, "loops")
+        case ast.For(iter=over) | ast.comprehension(iter=over):
+            for name in _looped(over):
+                _mark(uses, name, "loops")
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))) if (
             name in uses
         ):
@@ -270,6 +271,15 @@ def _method(uses: dict[str, Use], node: ast.Call, owner: ast.expr, method: str) 
         for each in (owner, *arguments[:1]):
             if isinstance(each, ast.Name) and each.id in uses:
                 uses[each.id].matrix = uses[each.id].matrix or kind
+
+
+def _looped(node: ast.expr) -> Iterator[str]:
+    """The names ``a`` and ``b`` of ``a``, ``zip(a, b)`` and ``enumerate(a)`` in a loop."""
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed"), args=args):
+            yield from (arg.id for arg in args if isinstance(arg, ast.Name))
 
 
 def _rearranged(node: ast.expr) -> str | None:

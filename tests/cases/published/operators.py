@@ -152,3 +152,19 @@ class NestedPlan(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return ctx.model.physics.adjoint(grad_output), None
+
+
+class ScaledByClass(Function):
+    """Labels are optional, but not by default."""
+
+    @staticmethod
+    def forward(ctx, x, scales, labels=None, uses_labels=True):
+        rows = labels.reshape(-1) if uses_labels else torch.zeros(len(x), dtype=torch.int64)
+        ctx.save_for_backward(x, scales, rows)
+        return x * scales[rows][:, None]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scales, rows = ctx.saved_tensors
+        of_scales = torch.zeros_like(scales).index_add(0, rows, (grad_output * x).sum(1))
+        return grad_output * scales[rows][:, None], of_scales, None, None
