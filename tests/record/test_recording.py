@@ -71,6 +71,16 @@ def test_what_is_written(tmp_path, values, written):
     assert arguments(tmp_path, f"Take.apply(x, {values})") == (X, *written)
 
 
+def test_calls_by_a_check_are_not_the_programs(tmp_path):
+    script = """
+from gradtool.testing import check
+check(Take, [(torch.ones(4, dtype=torch.double),)])
+Take.apply(torch.rand(2, requires_grad=True), "a")
+"""
+    (found,) = recorded(tmp_path, script)
+    assert [case.args[0]["shape"] for case in found.cases] == [[2]]
+
+
 def test_equal_shapes_are_one_case(tmp_path):
     loop = "for i in range(5): Take.apply(torch.rand(i % 2 + 1, requires_grad=True), 'a')"
     (found,) = recorded(tmp_path, loop)
