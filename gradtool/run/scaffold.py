@@ -110,17 +110,20 @@ def _comment(node: str, text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) + "\n"
 
 
-def workflow(paths: Sequence[str], functions: int, folder: str) -> str:
+def workflow(paths: Sequence[str], functions: int, folder: str, baseline: str | None = None) -> str:
     """A workflow of GitHub Actions that checks `paths`.
 
     Args:
         paths: As they were given to ``gradtool init``.
         functions: How many Functions there are to check.
         folder: Where to run, relative to the top of the repository; empty for the top.
+        baseline: The file of known findings, if there is one.
     """
     there = map(as_argument, paths)
+    known = ["--baseline", baseline] if baseline else []
+    options = ["--require-functions", str(functions), *known]
     # Twice quoted: for the shell here, for YAML below.
-    command = shlex.join(["gradtool", "check", *there, "--require-functions", str(functions)])
+    command = shlex.join(["gradtool", "check", *there, *options])
     where = f"    defaults:\n      run: {{working-directory: {json.dumps(folder)}}}\n"
     return _WORKFLOW.format(
         install=INSTALL, command=json.dumps(command), where=where if folder else ""

@@ -55,6 +55,12 @@ def test_a_path_that_begins_with_a_dash_is_no_option_of_the_workflow() -> None:
     assert steps[-1]["run"] == "gradtool check ./-x.py ops --require-functions 3"
 
 
+def test_the_workflow_accepts_the_findings_of_a_baseline() -> None:
+    text = workflow(["."], 3, "", "gradtool-baseline.json")
+    steps = yaml.safe_load(text)["jobs"]["gradients"]["steps"]
+    assert steps[-1]["run"].endswith("--require-functions 3 --baseline gradtool-baseline.json")
+
+
 def test_functions_with_cases_count_even_if_none_is_written_out() -> None:
     case = CaseResult(name="sample1", arguments=(), source="sample_inputs")
     function = FunctionResult(name="F", location=Location(path="a.py"), cases=(case,), checks=())

@@ -86,12 +86,14 @@ def _found(paths: tuple[str, ...], command: str) -> Scaffold:
 
 
 def _text(path: Path, found: Scaffold, paths: Sequence[str], top: Path) -> str:
+    from gradtool.policy.baseline import FILE_NAME
     from gradtool.run.scaffold import workflow
 
     if path.suffix == ".yaml":
         return found.text
     folder = os.path.relpath(Path.cwd(), top).replace(os.sep, "/")
-    return workflow(paths, max(found.checkable, 1), "" if folder == "." else folder)
+    baseline = FILE_NAME if Path(FILE_NAME).is_file() else None
+    return workflow(paths, max(found.checkable, 1), "" if folder == "." else folder, baseline)
 
 
 def _written(path: Path, text: str | None, found: Scaffold) -> str:
