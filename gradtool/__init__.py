@@ -4,6 +4,8 @@ What a module of autograd Functions needs, and what a test suite needs to check 
 here. Everything else of the engine has torch's names under ``gradtool.engine``
 (``import gradtool.engine as torch``). Names are loaded when they are first used, so that
 ``gradtool --help`` starts without NumPy.
+
+PYTEST_DONT_REWRITE: a program may import gradtool before it starts pytest.
 """
 
 from __future__ import annotations

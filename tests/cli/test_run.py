@@ -26,6 +26,33 @@ def test_what_follows_the_script_is_the_scripts(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_module_runs_with_the_engine_as_torch_and_the_current_folder_in_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tool").mkdir()
+    (tmp_path / "tool" / "__main__.py").write_text(
+        "import sys, torch, helper\nprint(torch.__version__, __spec__.name, sys.argv[1:])\n"
+    )
+    (tmp_path / "helper.py").write_text("")
+    done = gradtool_run("-m", "tool", "-m", "x")
+    assert done.stdout == "2.13.0+gradtool tool.__main__ ['-m', 'x']\n"
+    assert done.stderr == ""
+
+
+def test_pytest_runs_as_a_module_without_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_it.py").write_text(
+        "import torch\ndef test_it():\n    assert torch.__version__.endswith('gradtool')\n"
+    )
+    done = gradtool_run("-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert done.returncode == 0
+    assert "1 passed" in done.stdout
+    assert "warning" not in done.stdout
+
+
 def test_verbose_before_the_script_is_gradtools(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import torch\ntorch.ones(2) @ torch.ones(3)\n")
@@ -70,6 +97,7 @@ def test_classes_have_torchs_names_and_are_saved_by_them(tmp_path: Path) -> None
         (["nope.py"], "error: nope.py cannot be read: No such file or directory\n"),
         (["."], "error: . is a folder: name the script in it\n"),
         ([], "error: Missing argument 'SCRIPT'.\n"),
+        (["-m", "nope"], "error: no module 'nope' that can be run\n"),
         (["--nope", "x.py"], "error: No such option: --nope\n"),
     ],
 )

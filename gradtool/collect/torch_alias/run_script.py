@@ -1,4 +1,4 @@
-"""Running a script as ``python SCRIPT`` would, with ``import torch`` answered by the engine.
+"""Running a script or a module as ``python`` would, with ``import torch`` answered by the engine.
 
 The process is the script's from then on: nothing set up here is undone, because the
 script's threads and exit handlers outlive its last line.
@@ -7,7 +7,8 @@ script's threads and exit handlers outlive its last line.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 
@@ -36,9 +37,34 @@ def run_script(script: str, arguments: Sequence[str], *, all_frames: bool = Fals
     if not sys.flags.safe_path:
         sys.path[:1] = [str(Path(script).resolve().parent)]
     torch_alias.install()
+    return _ended(lambda: compile(source, script, "exec", dont_inherit=True), main, all_frames)
+
+
+def run_module(name: str, arguments: Sequence[str], *, all_frames: bool = False) -> int:
+    """Run the module or package `name` as ``python -m`` would; see `run_script`.
+
+    Raises:
+        UsageError: There is no such module, or it cannot be run.
+    """
+    if not sys.flags.safe_path:
+        sys.path[:1] = [str(Path.cwd())]
+    torch_alias.install()
+    spec = find_spec(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = find_spec(f"{name}.__main__")
+    get_code = getattr(spec and spec.loader, "get_code", None)
+    if spec is None or get_code is None:
+        raise UsageError(f"no module {name!r} that can be run")
+    main = _main_module(spec.origin or name)
+    main.__spec__, main.__package__ = spec, spec.parent
+    sys.argv = [main.__file__ or name, *arguments]
+    return _ended(lambda: get_code(spec.name), main, all_frames)
+
+
+def _ended(code: Callable[[], CodeType], main: ModuleType, all_frames: bool) -> int:
+    """Run the code as `main`, and return the exit code that Python would end with."""
     try:
-        code = compile(source, script, "exec", dont_inherit=True)
-        _execute(code, main)
+        _execute(code(), main)
     except SystemExit as error:
         return _exit_code(error)
     except BaseException as error:
