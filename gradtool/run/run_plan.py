@@ -61,7 +61,7 @@ class RunPlan:
         self._options = options
         self._configs = Configs(options.config, selection.exclude)
         found = find_targets(self._paths(selection), self._configs.excludes)
-        self.notices.walked(selection.paths, found, self._configs)
+        self.notices.walked(selection, found, self._configs)
         self.selection = Selection(found, selection, self._configs)
         """The files that the options select."""
         self._targets = self.selection.targets
@@ -228,6 +228,16 @@ _MAX_LISTED = 3
 """Files without a Function that are named; more are only counted."""
 
 
+@dataclass
+class _Names:
+    """The Functions of all files that a configuration is for."""
+
+    config: Config
+    defined: set[str] = field(default_factory=set)
+    is_complete: bool = True
+    """Every file could be imported."""
+
+
 class Notices:
     """Collects lines about the run itself: files without a Function, words that match nothing."""
 
@@ -239,14 +249,20 @@ class Notices:
         self._configured: dict[str, None] = {}
         self._replaced: dict[str, None] = {}
         self._mistakes: list[str] = []
+        self._whole: list[Path] = []
+        self._names: dict[Path, _Names] = {}
 
-    def walked(self, paths: Sequence[str], found: Sequence[Target], configs: Configs) -> None:
+    def walked(
+        self, selection: SelectionOptions, found: Sequence[Target], configs: Configs
+    ) -> None:
         """Note folders without a Python file, and patterns of ``--exclude`` that match nothing."""
         files = [real_path(target.path) for target in found]
-        for path in paths:
-            folder = Path(path)
-            if folder.is_dir() and not any(f.is_relative_to(real_path(folder)) for f in files):
+        folders = {path: real_path(Path(path)) for path in selection.paths if Path(path).is_dir()}
+        for path, folder in folders.items():
+            if not any(file.is_relative_to(folder) for file in files):
                 self._empty.append(f"{path} contains no Python files to check")
+        if not selection.exclude and selection.changed_since is None:
+            self._whole = list(folders.values())
         self._empty += [f"--exclude {each!r} matched nothing" for each in configs.unmatched]
 
     def passed_over(self, target: Target) -> None:
@@ -267,6 +283,10 @@ class Notices:
         may be for another file: it is noted if it looks like a misspelt name.
         """
         names = answer.functions
+        if config.path is not None:
+            known = self._names.setdefault(config.path, _Names(config))
+            known.defined.update(names)
+            known.is_complete &= answer.problem is None
         whole = target.whole and answer.problem is None
         for key in config.functions:
             path, _, name = key.rpartition("::")
@@ -288,10 +308,25 @@ class Notices:
         """Refuse a configuration for Functions that do not exist.
 
         Raises:
-            UsageError: A key names no Function of its file.
+            UsageError: A key names no Function of its file, or is a misspelt name.
         """
+        for known in self._names.values():
+            if any(known.config.folder.is_relative_to(folder) for folder in self._whole):
+                self._unmatched(known)
         if self._mistakes:
             raise UsageError(self._mistakes[0])
+
+    def _unmatched(self, known: _Names) -> None:
+        """Note keys without a path that match nothing in the whole folder of their file."""
+        if not known.is_complete or known.config.check.exclude:
+            return
+        for key in known.config.functions:
+            if "::" not in key and key not in known.defined:
+                place = known.config.document.place(("functions", key))
+                near = did_you_mean(key, known.defined.difference(known.config.functions))
+                line = f"{place}: no file has a Function {key!r}{near}"
+                self._mistakes += [line] if near else []
+                self._configured[line] = None
 
     def lines(self, modules: Sequence[Any]) -> tuple[str, ...]:
         """List all notices; `modules` are those with something to check."""

@@ -156,6 +156,15 @@ def test_failed_first_of_a_module_begins_with_all_of_it(run: Run) -> None:
     assert begun() == ["Cube", "Square", "Product"]
 
 
+def test_without_a_path_last_failed_looks_in_the_current_folder(run: Run) -> None:
+    write(ops=WRONG, fine=GOOD)
+    assert check(run, ".")[0] == 1
+    code, out, _ = check(run, "--lf")
+    assert code == 1
+    assert "ops.py" in out
+    assert "fine.py" not in out
+
+
 @pytest.mark.parametrize("flag", ["--lf", "--ff"])
 def test_what_failed_last_is_not_known_without_the_cache(run: Run, flag: str) -> None:
     write(ops=WRONG)

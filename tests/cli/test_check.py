@@ -119,7 +119,7 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check"], "Missing argument"),
+        (["check"], "error: name what to check, such as the current folder: gradtool check ."),
         (["chek", "a.py"], "check"),
         (["check", "a.py", "--sed", "3"], "--seed"),
         (["check", "a.py", "--seed", "three"], "--seed"),

@@ -206,7 +206,10 @@ def test_exit_codes(tmp_path: Path, source: str, options: tuple[str, ...], code:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("ops.py", "--case", "a"), "--case needs a Function: write ops.py::NAME"),
+        (
+            ("ops.py", "--case", "a"),
+            "--case needs a Function, such as my_ops.py::Cube, got 'ops.py'",
+        ),
         (("ops.py::Square", "--case", "nope"), "has no case 'nope'"),
         (("ops.py", "--report", "xml=x"), "unknown format for --report: 'xml'"),
         (("nowhere.py",), "nowhere.py"),

@@ -454,6 +454,24 @@ def test_a_key_that_nearly_names_a_function_is_noticed(write: Write) -> None:
     )
 
 
+def test_a_key_without_a_match_in_the_whole_folder_is_noticed_or_a_misspelling(
+    write: Write,
+) -> None:
+    config = "version: 1\nfunctions:\n  {}: {{}}\n"
+    write({"ops.py": GOOD, "gradtool.yaml": config.format("Elsewhere")})
+    assert run(".").notices == ("gradtool.yaml:3: no file has a Function 'Elsewhere'",)
+    write({"gradtool.yaml": config.format("Sqare")})
+    with pytest.raises(UsageError, match=r"no file has a Function 'Sqare' \(did you mean 'Square'"):
+        run(".")
+    assert run("ops.py").notices
+
+
+def test_a_key_may_be_for_a_file_that_is_left_out(write: Write) -> None:
+    config = "version: 1\nfunctions:\n  Cube: {}\n"
+    write({"ops.py": GOOD, "other.py": WRONG, "gradtool.yaml": config})
+    assert not run(".", exclude=("other.py",)).notices
+
+
 @pytest.mark.parametrize(
     ("key", "message"),
     [

@@ -68,8 +68,10 @@ def check(
     from gradtool.config.options import CheckOptions
     from gradtool.errors import UsageError
 
+    if not paths and (history.last_failed or history.failed_first):
+        paths = ["."]
     if not paths and not selection.packages and replay is None:
-        raise UsageError("Missing argument 'PATH...'.")
+        raise UsageError("name what to check, such as the current folder: gradtool check .")
     options = CheckOptions(
         config=config.options(),
         selection=selection.options(paths or ()),

@@ -95,7 +95,10 @@ def _with_cases(paths: Sequence[str], cases: Sequence[str]) -> tuple[str, ...]:
         if "::" not in path or path.endswith("]"):
             from gradtool.errors import UsageError
 
-            raise UsageError(f"--case needs a Function: write {path.partition('[')[0]}::NAME")
+            raise UsageError(
+                f"--case needs a Function, such as my_ops.py::Cube, got {path!r}; "
+                "-k selects cases of all Functions"
+            )
     return tuple(f"{path}[{case}]" for path in paths for case in cases)
 
 
