@@ -124,26 +124,26 @@ def margin(evidence: Evidence) -> Iterator[tuple[str, str]]:
     if evidence.difference is not None and not is_nan(evidence.difference):
         yield (
             "difference",
-            magnitude(evidence.difference) + _told(", tolerance", evidence.tolerance),
+            magnitude(evidence.difference) + _sized(", tolerance", evidence.tolerance),
         )
 
 
 def _values(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """The analytic and the numeric value, with their digits under each other."""
-    pairs = (("analytic", evidence.analytic), ("numeric", evidence.numeric))
+    """The analytic and the exact or numeric value, with their digits under each other."""
+    other = "exact" if evidence.error == 0 else "numeric"
+    pairs = (("analytic", evidence.analytic), (other, evidence.numeric))
     texts = {label: number(value) for label, value in pairs if value is not None}
     signed = any(text.startswith("-") for text in texts.values())
     for label, text in texts.items():
         lead = " " if signed and not text.startswith("-") else ""
-        if label == "analytic":
-            yield label, lead + text
-        elif is_nan(text):
+        if is_nan(text) and label != "analytic":
             yield label, f"{lead}unknown"
         else:
-            yield label, lead + text + _told(" ±", evidence.error)
+            error = _sized(" ±", evidence.error) if label == "numeric" else ""
+            yield label, lead + text + error
 
 
-def _told(words: str, size: float | str | None) -> str:
+def _sized(words: str, size: float | str | None) -> str:
     """The words and a size; nothing where the size is not known."""
     return "" if size is None or is_nan(size) else f"{words} {magnitude(size)}"
 
@@ -151,7 +151,9 @@ def _told(words: str, size: float | str | None) -> str:
 def _where(evidence: Evidence) -> str:
     parts = []
     if evidence.output is not None:
-        parts.append(f"output {evidence.output}{_index(evidence.output_index)}")
+        of = evidence.gradient_of
+        name = f"grad {of}" if of else f"output {evidence.output}"
+        parts.append(f"{name}{_index(evidence.output_index)}")
     if evidence.argument is not None:
         parts.append(f"{evidence.argument}{_index(evidence.input_index)}")
     return " with respect to ".join(parts)

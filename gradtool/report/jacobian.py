@@ -29,6 +29,8 @@ class Window:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
+    reference: str
+    """``exact`` or ``numeric``: the kind of value that the worst entry is compared with."""
     extent: str
     """``5 x 3 of the 12 x 12 Jacobian``; nothing where the window is all there is."""
 
@@ -45,8 +47,15 @@ def window(block: JacobianBlock, *, rows: int, columns: int) -> Window:
         rows=tuple(block.row_labels[i] for i in down),
         columns=tuple(block.column_labels[j] for j in across),
         cells=tuple(tuple(_cell(block, i, j, digits) for j in across) for i in down),
+        reference=reference(block),
         extent=_extent(block, len(down), len(across)),
     )
+
+
+def reference(block: JacobianBlock) -> str:
+    """``exact`` or ``numeric``: the kind of value that the worst entry is compared with."""
+    row, column = block.worst
+    return "exact" if block.error[row][column] == 0 else "numeric"
 
 
 def _extent(block: JacobianBlock, rows: int, columns: int) -> str:

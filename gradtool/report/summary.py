@@ -220,7 +220,8 @@ def _what_and_why(check: CheckResult) -> tuple[str, str]:
     if broken:
         return f"checks that depend on {broken}", ""
     words = (words for family, words in _FAMILIES.items() if check.rule in family)
-    return next(words, check.rule), one_line(reason(check) or "")
+    what = check.proves or next(words, check.rule)
+    return what, one_line(reason(check) or "")
 
 
 def _left_out(report: Report) -> Iterator[str]:

@@ -53,7 +53,7 @@ class JacobianBlock(Struct, frozen=True, kw_only=True):
     columns: int
     """Columns of the whole Jacobian."""
     row_labels: tuple[str, ...]
-    """``0[1, 2]``: the position of the output and the index in it."""
+    """``output 0[1, 2]``, or ``grad x[1, 2]`` where a gradient is differentiated."""
     column_labels: tuple[str, ...]
     """``[1, 2]``: the index in the argument."""
     worst: tuple[int, int]
@@ -88,7 +88,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     argument: str | None = None
     """Name of the input the derivative is taken with respect to."""
     output: int | None = None
-    """Position of the output that is differentiated."""
+    """Position of the output, or of the gradient, that is differentiated."""
+    gradient_of: str | None = None
+    """Name of the input whose gradient is differentiated; None where an output is."""
     input_index: tuple[int, ...] | None = None
     output_index: tuple[int, ...] | None = None
     analytic: Scalar | None = None

@@ -94,7 +94,7 @@ def jacobian() -> JacobianBlock:
         first_column=0,
         rows=6,
         columns=6,
-        row_labels=tuple(f"0{label}" for label in labels),
+        row_labels=tuple(f"output 0{label}" for label in labels),
         column_labels=tuple(labels),
         worst=(5, 5),
         analytic=tuple(tuple(0.0 - value for value in row) for row in right),

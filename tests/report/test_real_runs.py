@@ -42,6 +42,22 @@ def test_sarif_is_valid_and_has_the_page_of_each_rule(written: Path) -> None:
     assert run["invocations"][0]["exitCode"] == 1
 
 
+def test_a_second_derivative_names_its_gradients_and_its_repair(written: Path) -> None:
+    report = json.loads((written / "json").read_text())
+    found = [
+        finding
+        for module in report["modules"]
+        for function in module["functions"]
+        for case in function["cases"]
+        for check in case["checks"]
+        for finding in check.get("findings", ())
+    ]
+    (cut,) = (finding for finding in found if finding["rule"] == "GT202")
+    assert cut["repair"].startswith("gradtool derive ")
+    name = cut["evidence"]["gradient_of"]
+    assert all(row.startswith(f"grad {name}[") for row in cut["evidence"]["jacobian"]["row_labels"])
+
+
 def test_findings_show_their_source_jacobian_and_curve(written: Path) -> None:
     report = json.loads((written / "json").read_text())
     (factor,) = (m for m in report["modules"] if m["path"].endswith("forgotten_factor.py"))

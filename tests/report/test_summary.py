@@ -31,7 +31,7 @@ def test_the_last_line_says_what_was_not_checked(report: Report) -> None:
         "1 warning, 1 note; not checked: 1 module that cannot be imported (ops/broken.py); "
         "1 Function without a case (Opaque); "
         "double backward of 1 case (declared once_differentiable); "
-        "devices of 1 case (no CUDA device); "
+        "device comparison of 1 case (no CUDA device); "
         "2 rules excluded by --select or --ignore (GT502, GT507); "
         "3 cases not matched by -k; "
         "checks that depend on a failed one in 2 cases"

@@ -74,6 +74,11 @@ def test_the_digits_of_a_negative_and_a_positive_value_stand_under_each_other() 
     assert lines == {"analytic": "2.5", "numeric": "1.5", "difference": "1"}
 
 
+def test_a_value_without_error_is_exact() -> None:
+    lines = dict(evidence_lines(Evidence(analytic=2.5, numeric=1.5, error=0.0)))
+    assert lines == {"analytic": "2.5", "exact": "1.5"}
+
+
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
 def test_a_spreadsheet_takes_no_text_for_a_formula(text: str) -> None:
     assert csv_cell(text) == f"'{text}"

@@ -29,7 +29,7 @@ def test_a_small_jacobian_is_kept_whole() -> None:
     block = evidence.jacobian
     assert (block.rows, block.columns, block.first_row, block.first_column) == (6, 6, 0, 0)
     assert block.column_labels[4] == "[1, 1]"
-    assert block.row_labels[4] == "0[1, 1]"
+    assert block.row_labels[4] == "output 0[1, 1]"
     slopes = 3 * function.primals[0].reshape(-1) ** 2
     assert np.allclose(block.numeric, np.diag(slopes), rtol=1e-6)
     assert np.allclose(block.analytic, 2 * np.diag(slopes))
@@ -50,7 +50,7 @@ def test_a_large_one_is_cut_to_the_entries_around_the_worst() -> None:
     assert len(block.analytic) == len(block.analytic[0]) == len(block.error) == MOST
     row, column = block.worst
     assert (block.first_row + row, block.first_column + column) == (57, 57)
-    assert (block.row_labels[row], block.column_labels[column]) == ("0[57]", "[57]")
+    assert (block.row_labels[row], block.column_labels[column]) == ("output 0[57]", "[57]")
     assert sum(map(sum, block.wrong)) == 1
 
 

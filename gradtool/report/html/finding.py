@@ -89,14 +89,15 @@ def _figures(evidence: Evidence) -> ET.Element | None:
     block = evidence.jacobian
     figures: list[ET.Element] = []
     if block is not None:
-        figures.append(_maps(block, evidence.argument or "the input"))
+        rows = "gradients" if evidence.gradient_of else "outputs"
+        figures.append(_maps(block, rows, evidence.argument or "the input"))
     plot = error_plot(evidence)
     if plot is not None:
         figures.append(plot)
     return element("div", *figures, class_="figures") if figures else None
 
 
-def _maps(block: JacobianBlock, argument: str) -> ET.Element:
+def _maps(block: JacobianBlock, rows: str, argument: str) -> ET.Element:
     """The heatmaps, and what their rows and columns are."""
     height, width = len(block.row_labels), len(block.column_labels)
     part = ""
@@ -105,7 +106,7 @@ def _maps(block: JacobianBlock, argument: str) -> ET.Element:
             f": {height} x {width} of {block.rows} x {block.columns}, "
             f"starting at row {block.first_row}, column {block.first_column}"
         )
-    axes = element("p", "rows: outputs, columns: ", element("code", argument), part, class_="axes")
+    axes = element("p", f"rows: {rows}, columns: ", element("code", argument), part, class_="axes")
     maps = element("div", *heatmaps(block, argument), class_="maps")
     return element("div", maps, axes, key(block))
 
@@ -124,7 +125,7 @@ def _values(block: JacobianBlock) -> ET.Element:
     shown = window(block, rows=_MOST_VALUES, columns=_MOST_VALUES)
     extent = f" ({shown.extent})" if shown.extent else ""
     return folded(
-        f"Values around the worst entry{extent}: analytic above numeric",
+        f"Values around the worst entry{extent}: analytic above {shown.reference}",
         element("div", _table(shown), class_="scroll"),
     )
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gradtool.report.html.elements import Child, element
-from gradtool.report.jacobian import short
+from gradtool.report.jacobian import reference, short
 from gradtool.results.evidence import Row, Scalar
 from gradtool.results.report import JacobianBlock
 
@@ -21,11 +21,11 @@ _LARGEST_SQUARE = 28
 
 
 def heatmaps(block: JacobianBlock, argument: str) -> list[ET.Element]:
-    """Figures of the analytic and the numeric values, on one scale, and of their difference."""
+    """Figures of the analytic and the reference values, on one scale, and of their difference."""
     shared = max(_largest(block.analytic), _largest(block.numeric))
     return [
         _figure(block, block.analytic, "analytic", shared, argument),
-        _figure(block, block.numeric, "numeric", shared, argument),
+        _figure(block, block.numeric, reference(block), shared, argument),
         _figure(block, block.difference, "difference", _largest(block.difference), argument),
     ]
 

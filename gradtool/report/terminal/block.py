@@ -1,4 +1,4 @@
-"""The Jacobian around the worst entry: backward's values next to numeric ones.
+"""The Jacobian around the worst entry: backward's values next to exact or numeric ones.
 
 Wrong entries are coloured, and marked with an asterisk for eyes and logs without colour.
 """
@@ -30,10 +30,7 @@ def write_block(page: Page, evidence: Evidence) -> None:
     shown = _fitting(block, page.width)
     for line in _lines(shown):
         page.whole(Text(" " * _INDENT).append_text(line))
-    about = (
-        f"* wrong{_share(evidence)}; rows: output[index], "
-        f"columns: {printable(evidence.argument or 'input')}"
-    )
+    about = f"* wrong{_share(evidence)}; columns: {printable(evidence.argument or 'input')}"
     extent = f"; {shown.extent}" if shown.extent else ""
     page.wrapped(Text(about + extent, style=DIM), indent=_INDENT)
 
@@ -84,7 +81,7 @@ def _lines(shown: Window) -> Iterator[Text]:
     widths = _Widths(shown)
     first = widths.label + _GAP
     left = (" " * first + "analytic").ljust(widths.left)
-    yield Text(f"{left}{_BETWEEN}{' ' * _GAP}numeric")
+    yield Text(f"{left}{_BETWEEN}{' ' * _GAP}{shown.reference}")
     yield _head(shown, widths)
     for label, cells in zip(shown.rows, shown.cells, strict=True):
         line = Text(label.ljust(widths.label), style=DIM)

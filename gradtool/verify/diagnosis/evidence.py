@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,12 +78,20 @@ def entry_of(comparison: Comparison, worst: Worst) -> Entry:
     return Entry(*output_place, place_of_column(comparison, worst.column), *map(float, sides))
 
 
-def evidence(comparison: Comparison, worst: Worst, name: str) -> Evidence:
-    """The numbers at the worst entry; `name` is the argument's."""
+def evidence(comparison: Comparison, worst: Worst, name: str, rows: Sequence[str] = ()) -> Evidence:
+    """The numbers at the worst entry.
+
+    Args:
+        comparison: The derivatives.
+        worst: The worst entry.
+        name: Name of the argument.
+        rows: Inputs whose gradients are differentiated; by default, outputs are.
+    """
     entry = entry_of(comparison, worst)
     return Evidence(
         argument=name,
         output=entry.output,
+        gradient_of=rows[entry.output] if rows and entry.output is not None else None,
         input_index=entry.input_index,
         output_index=entry.output_index,
         analytic=scalar(entry.analytic),
@@ -92,7 +101,7 @@ def evidence(comparison: Comparison, worst: Worst, name: str) -> Evidence:
         tolerance=scalar(entry.allowed),
         wrong=worst.wrong,
         compared=worst.compared,
-        jacobian=block_around(comparison, worst.row, worst.column),
+        jacobian=block_around(comparison, worst.row, worst.column, rows),
         ladder=_curve(comparison, worst),
     )
 
@@ -146,11 +155,14 @@ def _badness(comparison: Comparison) -> FloatArray:
     return np.where(np.isfinite(comparison.analytic), np.nan_to_num(off, nan=0.0), np.inf)
 
 
-def block_around(comparison: Comparison, row: int, column: int) -> JacobianBlock:
+def block_around(
+    comparison: Comparison, row: int, column: int, gradients: Sequence[str] = ()
+) -> JacobianBlock:
     """At most `BLOCK_SIZE` by `BLOCK_SIZE` entries around one, with both sides of the comparison.
 
     Where the Jacobian is small enough all of it is kept. Wrong are the entries with the same
-    decision as the one in the middle.
+    decision as the one in the middle. Rows are entries of outputs, or of the `gradients` of these
+    inputs.
     """
     rows, columns = (
         _window(at, size) for at, size in zip((row, column), comparison.analytic.shape, strict=True)
@@ -164,7 +176,9 @@ def block_around(comparison: Comparison, row: int, column: int) -> JacobianBlock
         first_column=columns.start,
         rows=comparison.analytic.shape[0],
         columns=comparison.analytic.shape[1],
-        row_labels=tuple(_row_label(comparison, r) for r in range(rows.start, rows.stop)),
+        row_labels=tuple(
+            _row_label(comparison, r, gradients) for r in range(rows.start, rows.stop)
+        ),
         column_labels=tuple(
             _column_label(comparison, c) for c in range(columns.start, columns.stop)
         ),
@@ -196,14 +210,15 @@ def _as_flags(mask: NDArray[np.bool_]) -> tuple[tuple[bool, ...], ...]:
     return tuple(tuple(bool(flag) for flag in row) for row in mask)
 
 
-def _row_label(comparison: Comparison, row: int) -> str:
-    """The output and the index in it, or the number of the random functional."""
+def _row_label(comparison: Comparison, row: int, gradients: Sequence[str]) -> str:
+    """The output or gradient and the index in it, or the number of the random functional."""
     layout = comparison.layout
     if layout.functionals is not None:
         return f"functional {row}"
     for output, block in enumerate(layout.outputs.blocks):
         if block.start <= row < block.stop:
-            return f"{output}{_place(block, row - block.start)}"
+            name = f"grad {gradients[output]}" if gradients else f"output {output}"
+            return f"{name}{_place(block, row - block.start)}"
     raise IndexError(row)
 
 

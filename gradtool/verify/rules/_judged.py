@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gradtool.verify.comparison.compare import Decision
@@ -78,24 +78,28 @@ def flaws(subject: Subject, hint: str | None = None) -> Iterator[Flaw]:
         if chosen.any():
             name = subject.second.function.arguments[comparison.argument].name
             worst = find_worst(comparison, chosen)
+            inputs = [subject.function.arguments[i].name for i in subject.first.inputs]
+            rows = [f"the gradient of `{each}`" for each in inputs]
             yield Flaw(
-                message=f"derivative of {_gradients(subject, worst.outputs)} with respect to "
-                f"`{name}` is wrong{off(comparison, worst, _named_gradients(subject))}",
-                evidence=evidence(comparison, worst, name),
+                message=f"derivative of {_gradients(inputs, worst.outputs)} with respect to "
+                f"`{name}` is wrong{off(comparison, worst, rows)}",
+                evidence=evidence(comparison, worst, name, inputs),
                 hint=hint,
+                is_derivable=is_derivable(subject, subject.given.comparisons),
             )
 
 
-def _named_gradients(subject: Subject) -> list[str]:
-    """The gradients as rows of the second derivative."""
-    names = (subject.function.arguments[i].name for i in subject.first.inputs)
-    return [f"the gradient of `{name}`" for name in names]
+def is_derivable(subject: Subject, comparisons: Iterable[Comparison]) -> bool:
+    """Return True if a right backward can be derived from the steps of forward."""
+    recorded = subject.recorded
+    if recorded is None or recorded.cuts:
+        return False
+    return all(comparison.exact is not None for comparison in comparisons)
 
 
-def _gradients(subject: Subject, outputs: tuple[int, ...]) -> str:
+def _gradients(inputs: Sequence[str], outputs: tuple[int, ...]) -> str:
     """The gradients in question, by the names of their inputs."""
-    names = [f"`{subject.function.arguments[i].name}`" for i in subject.first.inputs]
     if not outputs:
         return "the gradients"
-    chosen = [names[output] for output in outputs]
+    chosen = [f"`{inputs[output]}`" for output in outputs]
     return f"the gradient{'s' if len(chosen) > 1 else ''} of {listed(chosen)}"

@@ -100,7 +100,7 @@ from gradtool.verify.diagnosis.looks import Explanation
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
-from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._judged import answer, is_derivable
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, reported_by, skipped
 from gradtool.verify.rules.codes import SURROGATE
 from gradtool.verify.thresholds.comparison import GRADIENT_ROUNDINGS
@@ -236,7 +236,7 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
         evidence=evidence(comparison, worst, name),
         hint=found.text if isinstance(found, Explanation) else found,
         step=(found.path, found.line) if isinstance(found, Explanation) else None,
-        is_derivable=_is_derivable(subject, comparison),
+        is_derivable=is_derivable(subject, [comparison]),
     )
 
 
@@ -251,11 +251,6 @@ def _wrong_at_tie(comparison: Comparison, tie: Tie, name: str) -> Flaw:
         " one",
         evidence=evidence(comparison, worst, name),
     )
-
-
-def _is_derivable(subject: Subject, comparison: Comparison) -> bool:
-    recorded = subject.recorded
-    return recorded is not None and comparison.exact is not None and not recorded.cuts
 
 
 def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation | str | None:

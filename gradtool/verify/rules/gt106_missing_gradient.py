@@ -67,7 +67,7 @@ from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
-from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._judged import answer, is_derivable
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, passed, skipped
 from gradtool.verify.wording import off, outputs
 
@@ -95,6 +95,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
                 evidence=evidence(comparison, worst, name),
                 hint=f"return the gradient of `{name}`, or set `requires_grad: false` for it in "
                 "the case if it is a constant",
+                is_derivable=is_derivable(subject, [comparison]),
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from gradtool.results.report import CheckResult, Verdict
@@ -30,8 +31,8 @@ class Ramp(Function):
 """
 
 
-def third(power: float, tmp_path: Path) -> CheckResult:
-    (tmp_path / "ramp.py").write_text(MODULE.format(power=power), encoding="utf-8")
+def third(power: float, tmp_path: Path, module: str = MODULE) -> CheckResult:
+    (tmp_path / "ramp.py").write_text(module.format(power=power), encoding="utf-8")
     report = check(check_options(paths=(str(tmp_path / "ramp.py"),), strict=True))
     assert not list(report.findings())
     checks = (
@@ -52,3 +53,11 @@ def test_a_third_derivative_that_is_not_a_number_is_told_from_one_that_is_right(
     assert nan.verdict is Verdict.SKIPPED
     assert nan.skip.detail == "the third derivative that autograd computes is not a number"
     assert third(4.0, tmp_path).verdict is Verdict.PASS
+
+
+def test_a_case_with_too_many_entries_proves_nothing_about_it(tmp_path: Path) -> None:
+    entries = "torch.linspace(0.5, 2.0, 30, dtype=torch.double, requires_grad=True)"
+    large = re.sub(r"torch\.tensor\(.*?\)", entries, MODULE)
+    skipped = third(4.0, tmp_path, large)
+    assert skipped.verdict is Verdict.SKIPPED
+    assert skipped.skip.detail == "too many entries"
