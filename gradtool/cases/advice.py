@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+import numpy as np
+
 from gradtool.adapters.library import library
 from gradtool.cases.inference.search import SearchResult
 from gradtool.cases.written import is_serializable, one_line_snippet
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
+
+_MOST_ENTRIES = 4
+"""Entries of a floating-point array that are written out."""
 
 
 def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None:
@@ -26,7 +32,7 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     if is_serializable(likeliest):
         return (
             "add a case in gradtool.yaml, starting from this one, which forward rejects: "
-            f"{one_line_snippet(checkable.name, likeliest)}"
+            f"{one_line_snippet(checkable.name, _brief(likeliest))}"
         )
     return (
         "add a static method sample_inputs, which can create objects as arguments, or record "
@@ -60,6 +66,23 @@ def _code_of(value: Any) -> str | None:
         return f"torch.device({str(value)!r})"
     is_plain = isinstance(value, bool | int | float | str | list | tuple | dict | None)
     return repr(value) if is_plain else None
+
+
+def _brief(case: CaseConfig) -> CaseConfig:
+    """The case with long arrays of floats replaced by their shapes."""
+    args = tuple(map(_by_shape, case.args))
+    kwargs = {name: _by_shape(value) for name, value in case.kwargs.items()}
+    return msgspec.structs.replace(case, args=args, kwargs=kwargs)
+
+
+def _by_shape(value: Any) -> Any:
+    if not isinstance(value, dict) or "values" not in value:
+        return value
+    entries = np.asarray(value["values"])
+    if entries.dtype.kind != "f" or entries.size <= _MOST_ENTRIES:
+        return value
+    rest = {name: inner for name, inner in value.items() if name != "values"}
+    return {"shape": list(entries.shape), **rest}
 
 
 def _skeleton(checkable: Checkable, likeliest: CaseConfig, objects: Mapping[str, str]) -> str:

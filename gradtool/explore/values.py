@@ -67,10 +67,10 @@ def less_special(point: Point) -> Iterator[Variant]:
         spread = np.linspace(0.6, 0.9, array.size).reshape(array.shape)
         moved = (array * spread if array.any() else 0.5 * spread).astype(array.dtype)
         if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL:
-            change = f"`{point.names[at]}` is not {array.min():g}"
+            change = f"`{point.names[at]}` is not {array.min():g} everywhere"
             yield Variant(point.having({at: moved}), change, is_less_special=True)
         elif at in point.tracked and np.abs(array).max() > 1:
-            change = f"`{point.names[at]}` has fractions"
+            change = f"`{point.names[at]}` contains fractions"
             yield Variant(point.having({at: restored(array, moved)}), change, is_less_special=True)
 
 
@@ -95,10 +95,10 @@ def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             holed = array.copy()
             column = rng.integers(0, array.shape[-1], array.shape[:-1])
             np.put_along_axis(holed, np.expand_dims(column, -1), 0.0, axis=-1)
-            yield Variant(point.having({at: holed}), f"`{point.names[at]}` has zeros")
+            yield Variant(point.having({at: holed}), f"`{point.names[at]}` contains zeros")
             empty = array.copy()
             empty[(0,) * (array.ndim - 1)] = 0.0
-            yield Variant(point.having({at: empty}), f"`{point.names[at]}` has a row of zeros")
+            yield Variant(point.having({at: empty}), f"`{point.names[at]}` contains a row of zeros")
 
 
 def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
@@ -110,7 +110,7 @@ def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             is_chosen = np.arange(array.shape[-1]) == row
             rounded = np.copysign(np.maximum(np.round(np.abs(array)), 1.0), array)
             made = restored(array, np.where(is_chosen, rounded, array).astype(array.dtype))
-            change = f"`{point.names[at]}` has whole numbers"
+            change = f"`{point.names[at]}` contains whole numbers"
             yield Variant(point.having({at: made}), change, only_finite=True)
 
 

@@ -279,7 +279,7 @@ class _Run:
             found.append(record)
             self._watcher.sampled(len(self._planned), self._seconds())
             if self._left(_FOR_PROBES) < 0:
-                self.notices.append(f"the budget ran out before all of {name} was measured")
+                self.notices.append(f"the budget ran out before {name} was fully measured")
                 return
 
     def _largest_probed(self) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as torch
+from gradtool.cases.advice import how_to_give_a_case
 from gradtool.cases.inference.clues import Clues, read_clues
 from gradtool.cases.inference.search import BUDGET, SearchResult, Trial, infer
 from gradtool.cases.sources import ResolvedCase, resolve_cases
@@ -148,6 +149,17 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     assert none.value.hint == (
         "add a case in gradtool.yaml, starting from this one, which forward rejects: "
         "functions: {Picky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}}"
+    )
+
+
+def test_the_case_to_start_from_gives_long_arrays_by_their_shapes() -> None:
+    drawn = {"values": [[0.5, 1.5, 2.5], [1.0, 0.25, 3.0]], "requires_grad": False}
+    likeliest = CaseConfig(args=(drawn, {"values": [1.5, 2.5]}, {"values": [[0, 1, 0, 1, 0]]}))
+    hint = how_to_give_a_case(CHECKABLES["Linear"], SearchResult(likeliest=likeliest))
+    assert hint is not None
+    assert hint.endswith(
+        "{args: [{shape: [2, 3], requires_grad: false}, {values: [1.5, 2.5]}, "
+        "{values: [[0, 1, 0, 1, 0]]}]}]}}"
     )
 
 

@@ -5,6 +5,8 @@ A mark is a comment on a line of its own right above a block, invisible where th
 - ``<!-- file: NAME... -->``: the block is the content of these files, for blocks below it;
 - ``<!-- exits: N -->``: the commands end with N and not with 0;
 - ``<!-- output of: COMMAND -->``: this is what COMMAND prints; a line ``...`` stands for any lines;
+- ``<!-- given: PAGE -->``: the files of that page are there;
+- ``<!-- needs: torch -->``: PyTorch runs it, in a test of its own;
 - ``<!-- command: NAME -->``: CI runs it by this name, in an environment of its own;
 - ``<!-- not run: REASON -->``: no test can run it, and why.
 """
@@ -15,7 +17,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-MARKS = ("file", "exits", "output of", "command", "not run")
+MARKS = ("file", "exits", "output of", "given", "needs", "command", "not run")
 
 _FENCE = re.compile(
     r"(?P<marks>(?:^ *<!-- .+? -->\n)*)^(?P<indent> *)```(?P<language>\w*)\n"

@@ -21,6 +21,7 @@ RULE_PAGES = sorted((ROOT / "docs" / "rules").glob("*.md"))
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN = [page for page in PAGES if blocks(page)]
+_WITH_PYTORCH = [page for page in RUN if any("needs" in block.marks for block in blocks(page))]
 LANGUAGES = ("sh", "console", "python", "yaml", "toml", "text")
 
 
@@ -40,10 +41,19 @@ def test_every_block_says_what_it_is(page: Path) -> None:
 def test_every_block_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
     here = Place(tmp_path)
     for block in blocks(page):
-        for name in block.files:
-            (here.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (here.folder / name).write_text(block.text, encoding="utf-8")
-        if not {"not run", "command"} & set(block.marks):
+        here.write_files_of(block)
+        if not {"not run", "command", "needs"} & set(block.marks):
+            here.do(block)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("page", _WITH_PYTORCH, ids=lambda page: page.name)
+def test_every_block_that_needs_pytorch_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    here = Place(tmp_path)
+    for block in blocks(page):
+        here.write_files_of(block)
+        if "needs" in block.marks:
             here.do(block)
 
 
@@ -56,8 +66,15 @@ def test_examples_of_the_pages_that_are_left_out_are_those_another_test_checks()
     assert {block.text.rstrip() for block in found} <= {str(e).rstrip() for e in examples}
 
 
+_REPOSITORY = """
+git init -q
+git -c user.name=A -c user.email=a@example.org commit -q --allow-empty -m "Begin"
+git update-ref refs/remotes/origin/main HEAD
+"""
+
+
 class Place:
-    """A folder with the samples, in which the blocks of one page are run."""
+    """A repository with the samples, in which the blocks of one page are run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "page"
@@ -76,6 +93,16 @@ class Place:
         }
         if "gradtool" not in entry_points(group="pytest11").names:
             self._environment["PYTEST_PLUGINS"] = "gradtool.pytest_plugin"
+        self._shell(_REPOSITORY)
+
+    def write_files_of(self, block: Block) -> None:
+        """Write the files that a block is the content of, and those of the page that it names."""
+        given = block.marks.get("given")
+        for other in blocks(ROOT / "docs" / given) if given else ():
+            self.write_files_of(other)
+        for name in block.files:
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(block.text, encoding="utf-8")
 
     def do(self, block: Block) -> None:
         """Run a block, or hold it against what reads it, as its language has it."""

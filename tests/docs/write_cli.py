@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -51,9 +52,9 @@ def _command(command: CommandHelp, parent: typer.Context) -> str:
     parts = [
         f"## gradtool {command.name}",
         command.help.strip(),
-        _fenced([usage]),
+        _fenced([usage], "a usage line"),
         "For example:",
-        _fenced(command.examples),
+        _fenced(command.examples, "tests/cli/test_examples.py runs each"),
         f"See [{_title(command.page)}]({command.page}).",
     ]
     for title, records in command.sections(context).items():
@@ -62,9 +63,9 @@ def _command(command: CommandHelp, parent: typer.Context) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _fenced(lines: list[str]) -> str:
+def _fenced(lines: Sequence[str], why_not_run: str) -> str:
     body = "\n".join(lines)
-    return f"<!-- not run: tests/cli runs each command -->\n```sh\n{body}\n```"
+    return f"<!-- not run: {why_not_run} -->\n```sh\n{body}\n```"
 
 
 def _title(page: str) -> str:

@@ -244,7 +244,7 @@ def test_a_factor_of_its_own_for_each_output(function):
         return (np.array([1.0, 2.0, 4.0]) * cotangents[0]) @ matrix
 
     hint = _hint(function(lambda x: matrix @ x, vjp, (RNG.standard_normal(4),)))
-    assert "times a different factor, between 1 and 4" in hint
+    assert "has an extra factor for each entry of grad_output, between 1 and 4" in hint
 
 
 def test_a_norm_taken_for_a_constant(function):

@@ -31,7 +31,7 @@ DIAGNOSES = {
     "mean": r"mean|1/|times|number of",
     "transpose": r"transpose",
     "swapped": r"is (minus )?that of|swaps the cotangents",
-    "inner": r"is the derivative times .*(`|output)|grad_output times a different factor",
+    "inner": r"is the derivative times .*(`|output)|an extra factor for each entry",
     "term": r"is missing the term",
     "places": r"leaves out|reaches|wrong only in|summed, expanded or indexed",
     "rounded": r"rounded or computed in lower precision",

@@ -51,7 +51,12 @@ def profile(
             help="Also write a report: json, csv, markdown, html or text. Repeatable; - is stdout.",
         ),
     ] = None,
-    quiet: cli.Quiet = 0,
+    quiet: Annotated[
+        int,
+        cli.reports_option(
+            "-q", "--quiet", count=True, show_default=False, help="Leave out the operations."
+        ),
+    ] = 0,
     verbose: Annotated[
         int,
         cli.reports_option(

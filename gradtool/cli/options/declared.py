@@ -211,7 +211,7 @@ Quiet = Annotated[
         "--quiet",
         count=True,
         show_default=False,
-        help="Print only findings and the summary.",
+        help="Print only findings or notices, and the summary.",
     ),
 ]
 Verbose = Annotated[

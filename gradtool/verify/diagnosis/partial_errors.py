@@ -144,9 +144,7 @@ def _is_scaled_by_rows(_: Derivatives, comparison: Comparison) -> Guesses:
     known = factors[np.isfinite(factors)]
     if known.size:
         between = f"between {factor_words(known.min())} and {factor_words(known.max())}"
-        text = (
-            f"is the derivative with each entry of grad_output times a different factor, {between}"
-        )
+        text = f"has an extra factor for each entry of grad_output, {between}"
         yield f"{text}: did you forget a count or a norm?", factors[:, None] * numeric
 
 

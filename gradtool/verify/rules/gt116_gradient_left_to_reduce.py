@@ -90,8 +90,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         value = raw[argument.position].value
         if value is not None and value.shape != argument.shape:
             yield Flaw(
-                message=f"gradient of `{argument.name}` has the shape {value.shape}, but the "
-                f"input has {argument.shape}: autograd sums the gradient to that shape",
+                message=f"gradient of `{argument.name}` has shape {list(value.shape)}, but "
+                f"`{argument.name}` has shape {list(argument.shape)}: autograd sums it",
                 hint=f"return grad.sum_to_size({argument.name}.shape)",
                 severity=Severity.NOTE,
             )

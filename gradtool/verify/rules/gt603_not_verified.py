@@ -103,7 +103,7 @@ def _doubts(judgement: Judgement) -> Iterator[Flaw]:
                 message=f"derivative with respect to `{name}` could not be verified"
                 f"{share(comparison, worst)}: {_why(comparison, worst)}",
                 evidence=evidence(comparison, worst, name),
-                hint="use a float64 case at which forward is well conditioned",
+                hint="use a float64 case where forward is well conditioned",
             )
 
 
