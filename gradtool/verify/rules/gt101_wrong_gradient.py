@@ -15,10 +15,10 @@ be an average of the gradients around it: tied entries may share the gradient of
 way, as long as the shares add up to one.
 
 A forward that reads one triangle of a symmetric matrix, as ``torch.linalg.eigh`` and ``cholesky``
-do, has derivatives of zero by the entries of the other triangle. The gradient may be that of single
-entries, or that of symmetric matrices, as PyTorch's own is: if the matrices of the case are
-symmetric (complex ones: Hermitian), a gradient passes that is right along all changes that keep
-them so. The sum of the gradients of an entry and its mirror image then counts, not each of them.
+do, does not depend on the entries of the other triangle. Its gradient may treat entries as
+independent, or, as PyTorch's own does, the matrix as symmetric: if the matrices of the case are
+symmetric (complex ones: Hermitian), a gradient passes if it is right along all changes that keep
+them symmetric. Only the sum of the gradients of an entry and its mirror image counts then.
 With ``-v``, the rule says that it passed in this way.
 
 Why it matters
