@@ -95,7 +95,7 @@ def fold(
 
 
 class Grid(NamedTuple):
-    """Where the windows of an image lie: two numbers each, down and across."""
+    """The places of the windows of an image: two numbers each, down and across."""
 
     size: Ints
     apart: Ints
