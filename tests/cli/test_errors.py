@@ -17,7 +17,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 SABOTAGE = GOOD.replace(
     "return g * 2",
-    "import pathlib\n        pathlib.Path.is_relative_to = None\n        return g * 3",
+    "import shlex\n        shlex.quote = None\n        return g * 3",
 )
 """gradtool itself fails as it describes the mistake; no part of the checker is replaced."""
 
