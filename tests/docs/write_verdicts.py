@@ -143,7 +143,7 @@ def _rows(at: Entry) -> str:
     plain, once, twice = at.quotients
     lines = []
     for rung in range(SHOWN_RUNGS):
-        cells = [f"2**{round(math.log2(at.samples.steps[rung]))}", f"{plain[rung]:.10f}"]
+        cells = [f"`2**{round(math.log2(at.samples.steps[rung]))}`", f"{plain[rung]:.10f}"]
         cells += [
             f"{row[rung - behind]:.10f}" if rung >= behind else ""
             for behind, row in ((1, once), (2, twice))
@@ -268,7 +268,7 @@ divided by the cotangent. The result is **{wrong}**.
 ## 2. The noise of the output
 
 A difference quotient divides the noise of two outputs by the step, so gradtool must know the noise
-first. It measures the noise with sixth differences of points 2**-22 apart (Moré and Wild, 2011),
+first. It measures the noise with sixth differences of points `2**-22` apart (Moré and Wild, 2011),
 and assumes at least {roundings} roundings of the output, since no output is more accurate than its
 last operations. Here, that minimum applies: **{floor}**.
 
@@ -290,10 +290,10 @@ cheap pass never decides a disagreement.
 The entry is refined on a *ladder* of steps. Each step is half the previous one, from {first} of the
 input's scale down to where the noise takes over. Quotients are taken from the right, from the left
 and centrally. The error of a central quotient is a series in even powers of the step. Combining two
-rungs therefore eliminates the term in h**2, and combining two such combinations eliminates the term
-in h**4 (Richardson extrapolation). These are the first {shown} of {rungs} rungs:
+rungs therefore eliminates the term in `h**2`, and combining two such combinations eliminates the
+term in `h**4` (Richardson extrapolation). These are the first {shown} of {rungs} rungs:
 
-| step h | central quotient | h**2 eliminated | h**2 and h**4 eliminated |
+| step `h` | central quotient | `h**2` eliminated | `h**2` and `h**4` eliminated |
 |---|---|---|---|
 {rows}
 
@@ -322,7 +322,7 @@ the gradients around the point. The gradient fails if, along the direction of th
 `forward` is less steep on both sides than the gradient says. For example, if two tied maxima each
 get the whole gradient, the gradient for moving both is twice the slope of `forward`.
 
-If a gradient of symmetric matrices fails entry by entry, gradtool looks whether `forward` reads
+If a gradient of symmetric matrices fails entry by entry, gradtool tests whether `forward` reads
 only one triangle, as `torch.linalg.eigh` does: whether the outputs stay the same to the last bit as
 the other triangle changes. If so, an entry and its mirror image are moved together in all steps
 above, and the analytic value is the sum of both gradients. Entries of Hermitian matrices move
@@ -391,7 +391,7 @@ off by one part in 5e8, while the entry-by-entry tolerance is one part in 1e6. g
 cotangents, in case two mistakes cancel in one of them.
 
 To confirm the witness, gradtool evaluates `forward` along a random direction of all arguments, with
-a step of 2**-17 of their size and half of that. This takes four evaluations for any number of
+a step of `2**-17` of their size and half of that. This takes four evaluations for any number of
 inputs, and their differences estimate the error. If the slopes of the two sides differ and the gap
 does not shrink with the step, there is a kink. Anything that is not confirmed, differs, or computes
 in less than float64 goes through all the steps above, entry by entry. So this shortcut never fails
