@@ -26,6 +26,8 @@ from gradtool.explore.removed import both_signs, other_lengths
 from gradtool.explore.source import (
     blocks,
     iterations,
+    may_be_negative,
+    may_be_wide,
     needs_symmetry,
     solves,
     step_of_integers,
@@ -37,6 +39,7 @@ from gradtool.explore.trial import exact_gradients, read_as_symmetric
 from gradtool.explore.values import (
     asymmetric,
     degenerate,
+    learned,
     less_special,
     near,
     single,
@@ -71,12 +74,16 @@ def _all_variants(
     iteration = iterations(function)
     kept = iteration.counts if iteration else frozenset[str]()
     step = step_of_integers(function)
+    named = dict(zip(full.names, full.values, strict=True))
+    free = {name for name in full.names if may_be_negative(function, name)}
+    keeps_order = solves(function) and not may_be_wide(function)
     yield from guided(point, branches, parameters, draws("guided"), moves_values=iteration is None)
     families: list[Callable[[], Iterator[Variant]]] = [
-        lambda: extents(point, blocks(function), draws("extents"), keeps_order=solves(function)),
-        lambda: plain(point, words(function), parameters, kept, step=step),
+        lambda: extents(point, blocks(function), draws("extents"), keeps_order=keeps_order),
+        lambda: plain(point, words(function, named), parameters, kept, free, step=step),
         lambda: values(point, draws("values"), is_scaled=iteration is None),
         lambda: less_special(point),
+        lambda: learned(point),
         lambda: both_signs(function, point),
         lambda: other_lengths(function, point),
         lambda: documented(function, point, draws("documented")),

@@ -124,10 +124,21 @@ def _other_values(test: ast.AST, before: Any) -> Iterator[Any]:
                 near = [constant, constant + 1, constant - 1]
             case float(), int() | float():
                 step = abs(constant) * 0.3 or 0.3
-                near = [constant + step, constant - step]
+                is_equality = _is_equality(test)
+                near = [constant] if is_equality else [constant + step, constant - step]
+                near += [constant + step] if is_equality and constant == 0 else []
             case str(), str():
                 near = [constant]
         yield from (each for each in near if each != before)
+
+
+def _is_equality(test: ast.AST) -> bool:
+    return any(
+        isinstance(op, ast.Eq | ast.NotEq)
+        for node in ast.walk(test)
+        if isinstance(node, ast.Compare)
+        for op in node.ops
+    )
 
 
 def _signed(test: ast.AST, constant: ast.Constant) -> Any:

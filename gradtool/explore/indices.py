@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.source import needs_order, trees
-from gradtool.explore.traits import is_permutation, is_permutation_along_some_axis
+from gradtool.explore.traits import is_offsets, is_permutation, is_permutation_along_some_axis
 from gradtool.verify.protocol.observation import Array
 
 _READS = {"gather", "index_select", "take", "take_along_dim", "embedding"}
@@ -24,9 +24,13 @@ _WRITES = {"scatter", "index_copy", "index_put", "index_fill", "masked_scatter"}
 def repeated(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants in which two entries of an index tensor are the same."""
     names, direct = _read_by(function)
+    labels = _compared_with_itself(function)
     for at, array in point.arrays():
         name = point.names[at]
-        if name in names and array.dtype.kind in "iu" and _may_repeat(array, name in direct):
+        if array.dtype.kind not in "iu":
+            continue
+        is_label = name in labels and len(np.unique(array)) == array.size > 1
+        if is_label or (name in names and _may_repeat(array, name in direct)):
             yield from _with_repeats(point, at, array)
 
 
@@ -67,8 +71,15 @@ def regrouped(function: Any, point: Point) -> Iterator[Variant]:
 
 
 def segments(point: Point) -> Iterator[Variant]:
-    """Yield variants in which the first segment, of ids or between offsets, has one element."""
+    """Yield variants in which the first segment, of ids or between offsets, has one element.
+
+    Offsets of a single segment get another one between them.
+    """
     for at, array in point.arrays():
+        if array.shape == (2,) and is_offsets(array):
+            split = np.insert(array, 1, array[1] // 2 - (array[1] > 3))
+            change = f"`{point.names[at]}` has one more entry"
+            yield Variant(point.having({at: split.astype(array.dtype)}), change)
         if array.dtype.kind in "iu" and array.ndim == 1 and array.size > 2:
             changed = _with_short_segment(array)
             if changed is not None and not np.array_equal(changed, array):
@@ -98,6 +109,17 @@ def _compared(function: Any) -> set[tuple[str, str]]:
         for one, other in [(node.left, node.comparators[0])]
         if isinstance(one, ast.Name) and isinstance(other, ast.Name)
         for pair in ((one.id, other.id), (other.id, one.id))
+    }
+
+
+def _compared_with_itself(function: Any) -> set[str]:
+    """Names of which forward compares entries with each other for equality."""
+    return {
+        name
+        for tree in trees(getattr(function, "forward", function))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        for name in _names(node.left) & _names(node.comparators[0])
     }
 
 

@@ -73,6 +73,15 @@ def moved(
         if array.size and array.dtype.kind == "f" and at in point.tracked
         if not is_integral(array) and not any(trait.is_equality for trait in traits(array))
     ]
+    for at, array in point.arrays():
+        # What no gradient is asked of, as labels, may be any number that forward itself names.
+        if at not in point.tracked and _is_same(array, compared.value) and compared.limit.size == 1:
+            marked = array.copy()
+            marked.reshape(-1)[::2] = compared.limit
+            change = f"some entries of `{point.names[at]}` are {compared.limit.item():g}"
+            yield Variant(point.having({at: marked}), change)
+    if compared.for_equality:
+        return
     for at, array in movable:
         if _is_same(array, compared.value):
             limit = np.broadcast_to(compared.limit, array.shape) if _fits(compared, array) else 0.0

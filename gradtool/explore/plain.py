@@ -46,6 +46,7 @@ def plain(
     words: Mapping[str, Sequence[str]],
     parameters: Sequence[inspect.Parameter],
     kept: Collection[str] = (),
+    free: Collection[str] = (),
     *,
     step: int = 1,
 ) -> Iterator[Variant]:
@@ -56,11 +57,12 @@ def plain(
         words: For a parameter the strings that the source compares it with.
         parameters: Those of ``forward``.
         kept: Names of numbers that are large enough, as far as is known: only larger ones serve.
+        free: Names of numbers that may be negative too.
         step: Distance of integers that may be as good: 2 where all have to be odd or even.
     """
     full = with_defaults(point, parameters)
     options = [
-        (at, list(_other_values(full, at, words.get(full.names[at], ()), step)))
+        (at, list(_other_values(full, at, words.get(full.names[at], ()), free, step)))
         for at in full.plain
         if not is_kept(full.names[at], full.values[at])
     ]
@@ -124,7 +126,9 @@ def _is_more(value: Any, point: Point, at: int) -> bool:
     return isinstance(value, int | float) and isinstance(before, int | float) and value > before
 
 
-def _other_values(point: Point, at: int, words: Sequence[str], step: int) -> Iterator[Any]:
+def _other_values(
+    point: Point, at: int, words: Sequence[str], free: Collection[str], step: int
+) -> Iterator[Any]:
     """Other values of one argument, the likeliest first."""
     name, value = point.names[at].strip("_").lower(), point.values[at]
     if _AXES.fullmatch(name) and not isinstance(value, bool):
@@ -136,7 +140,8 @@ def _other_values(point: Point, at: int, words: Sequence[str], step: int) -> Ite
         yield from (member for member in type(value) if member is not value)
     else:
         yield from _others(value, words, step)
-        if type(value) is int and value > 0 and _SIGNED.fullmatch(name):
+        is_signed = _SIGNED.fullmatch(name) if type(value) is int else point.names[at] in free
+        if type(value) in (int, float) and value > 0 and is_signed:
             yield -value
 
 
@@ -177,7 +182,7 @@ def _others(value: Any, words: Sequence[str], step: int) -> Iterator[Any]:
             yield value + 2
     elif isinstance(value, float):
         yield from _numbers(value)
-    elif isinstance(value, str):
+    elif isinstance(value, str) or value is None:
         yield from (word for word in words if word != value)
 
 

@@ -27,6 +27,9 @@ _ERRORS = 10.0
 
 _ROUNDINGS = 1e2
 
+_SHRINKING_OF_SIDES = 0.6
+"""Part of a difference of slopes that is left for half the step: curvature leaves half of it."""
+
 _DIFFERENCE_OF_SIDES = 0.02
 """Part of a slope by which those to either side may differ, as curvature makes them."""
 
@@ -87,7 +90,9 @@ def is_smooth(
     slopes = [*right, *left]
     size = max(map(abs, slopes))
     spread = max(slopes) - min(slopes)
-    return bool(np.isfinite(slopes).all() and spread <= _DIFFERENCE_OF_SIDES * size)
+    coarse, fine = (abs(one - other) for one, other in zip(right, left, strict=True))
+    is_same = spread <= _DIFFERENCE_OF_SIDES * size or fine < _SHRINKING_OF_SIDES * coarse
+    return bool(np.isfinite(slopes).all() and is_same)
 
 
 def _direction(primal: Array, gradient: Array | None, seed: int) -> Array | None:

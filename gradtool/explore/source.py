@@ -7,7 +7,7 @@ import inspect
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -35,6 +35,14 @@ _ANY_MATRIX = re.compile(r"\b(any|arbitrary|general)\b[^.;]{0,20}\bmatri|\basymm
 
 _SORTED = re.compile(
     r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending|non-?decreasing", re.I
+)
+
+_WIDE = re.compile(r"\bwide\b|minimum.norm|under-?determined|any shape", re.I)
+
+_AT_ZERO = re.compile(
+    r"\b(at|including|even at|near|of) (zero|0|the origin)\b|\bzero (goes|maps|gives)\b"
+    r"|smooth (there|everywhere|at)",
+    re.I,
 )
 
 _QUOTED = re.compile(r"(['\"`])(\w+)\1")
@@ -216,6 +224,29 @@ def needs_symmetry(function: Any) -> bool:
     return bool(_SYMMETRIC.search(text)) and not _ANY_MATRIX.search(documentation(function))
 
 
+def may_be_wide(function: Any) -> bool:
+    """Return True if a docstring speaks of matrices with more columns than rows."""
+    return bool(_WIDE.search(documentation(function)))
+
+
+def may_be_negative(function: Any, name: str) -> bool:
+    """Return True if a docstring speaks of any value of an argument, without a bound."""
+    text = rf"\bany (\S+ )?`*{re.escape(name)}\b`*(?! *(>|\u2265|in |between))"
+    return bool(re.search(text, documentation(function)))
+
+
+def may_be_zero(function: Any) -> bool:
+    """Return True if a docstring speaks of what happens at zero, or forward compares with it."""
+    if _AT_ZERO.search(documentation(function)):
+        return True
+    return any(
+        isinstance(node, ast.Compare)
+        and any(isinstance(each, ast.Constant) and each.value == 0 for each in node.comparators)
+        for tree in trees(getattr(function, "forward", function))
+        for node in ast.walk(tree)
+    )
+
+
 def needs_order(function: Any) -> bool:
     """Return True if the source or a docstring speaks of what is sorted or lies together."""
     return bool(_SORTED.search(f"{_source(function)}\n{documentation(function)}"))
@@ -237,8 +268,11 @@ def step_of_integers(function: Any) -> int:
     return 2 if any(map(_PARITY.search, texts)) else 1
 
 
-def words(function: Any) -> dict[str, list[str]]:
-    """For each name the strings that the source compares it with, or looks it up by."""
+def words(function: Any, given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """For each name the strings that the source compares it with, or looks it up by.
+
+    Those that docstrings quote count for an argument of which they quote the value in `given`.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for tree in trees(function):
         for node in ast.walk(tree):
@@ -249,6 +283,8 @@ def words(function: Any) -> dict[str, list[str]]:
         # One of several words may be what is left after all comparisons.
         each += documented if set(documented) & set(each) else []
         each += sorted(_REDUCTIONS) if "none" in each and _REDUCTIONS & set(each) else []
+    for name, value in given.items():
+        found[name] += documented if isinstance(value, str) and value in documented else []
     return {name: list(dict.fromkeys(each)) for name, each in found.items()}
 
 

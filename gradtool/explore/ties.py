@@ -33,7 +33,7 @@ def ties(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
                 yield from _extremes(point, at, axis, rng, largest=largest)
     for one, other in itertools.pairwise(movable):
         if point.values[one].shape == point.values[other].shape:
-            yield _pairs(point, one, other, rng)
+            yield from _pairs(point, one, other, rng)
 
 
 def _may_tie(array: Array) -> bool:
@@ -61,12 +61,17 @@ def _extremes(
     yield Variant(point.having({at: tied}), change, along={at: along})
 
 
-def _pairs(point: Point, one: int, other: int, rng: np.random.Generator) -> Variant:
-    array = point.values[one]
-    along = rng.choice([-1.0, 1.0], array.shape).astype(array.dtype)
-    change = f"`{point.names[one]}` and `{point.names[other]}` are equal"
-    equal = {other: array.astype(point.values[other].dtype)}
-    return Variant(point.having(equal), change, along={one: along, other: along})
+def _pairs(point: Point, one: int, other: int, rng: np.random.Generator) -> Iterator[Variant]:
+    """Variants of which two tensors are equal, as a whole or in their first row."""
+    array, second = point.values[one], point.values[other]
+    for rows in (array.shape[0], 1) if array.ndim > 1 and len(array) > 1 else (array.size,):
+        chosen = np.zeros(array.shape, bool)
+        chosen[:rows] = True
+        along = np.where(chosen, rng.choice([-1.0, 1.0], array.shape), 0.0).astype(array.dtype)
+        equal = np.where(chosen, array, second).astype(second.dtype)
+        where = "" if chosen.all() else " in the first row"
+        change = f"`{point.names[one]}` and `{point.names[other]}` are equal{where}"
+        yield Variant(point.having({other: equal}), change, along={one: along, other: along})
 
 
 def same_slope(

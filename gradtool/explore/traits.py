@@ -39,7 +39,7 @@ def reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> 
     grows = any(new > old for new, old in zip(shape, array.shape, strict=True))
     if is_permutation(array):
         return _permutation(array, shape)
-    if not array.size or (grows and _is_distinct_index(array)):
+    if not array.size or (grows and (_is_distinct_index(array) or is_offsets(array))):
         return None
     if any(
         _is_permutation_along(array, axis) and old != new
@@ -105,6 +105,12 @@ def is_integral(array: Array) -> bool:
 def is_bounded_below(array: Array) -> bool:
     """Return True where all entries are positive and none is near zero, as if by intention."""
     return bool(array.size and array.min() > 0)
+
+
+def is_offsets(array: Array) -> bool:
+    """Return True for integers from 0 on that ascend further than their number."""
+    is_flat = array.dtype.kind in "iu" and array.ndim == 1 and array.size > 1
+    return is_flat and not array[0] and bool((np.diff(array) > 0).all() and array[-1] > array.size)
 
 
 def is_permutation(array: Array) -> bool:

@@ -20,6 +20,7 @@ from gradtool.explore.documented import is_of_any_size
 from gradtool.explore.excuses import function_at, raises_by_mistake
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.slope import has_other_slope, is_smooth
+from gradtool.explore.source import may_be_zero
 from gradtool.explore.stale import stale_output
 from gradtool.explore.ties import same_slope
 from gradtool.results.report import Verdict
@@ -123,6 +124,9 @@ def _with_equal_entries(
         (found,) = function.vjps(function.primals, [cotangents])
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 5)
+    if not all(map(_is_finite, found)):
+        is_mistake = is_smooth(function, cotangents, found, seed)
+        return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 9)
     directions = [along.get(each.position) for each in function.arguments]
     is_same = same_slope(directions, found, exact)
     return Trial(Answer.RIGHT if is_same else Answer.SUSPECT, 5)
@@ -170,7 +174,7 @@ def _compared(
     is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
     if variant.may_raise and variant.is_plain and not _fit(found, exact):
         return Trial(Answer.REFUSED, 5)  # PyTorch refuses such a gradient, as if backward raised.
-    if not is_usual and is_of_any_size(checkable.obj) and not all(map(_is_finite, found)):
+    if _is_meant(checkable.obj, variant, is_usual) and not all(map(_is_finite, found)):
         is_mistake = not variant.may_be_outside and is_smooth(function, cotangents, found, seed)
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
     differs = any(
@@ -263,6 +267,13 @@ def _is_usual(point: Point, function: Any) -> bool:
     is_double = all(np.finfo(array.dtype).eps <= DOUBLE_EPS for array in tracked)
     largest = _LARGEST if is_double and is_of_any_size(function) else _LARGEST_USUAL
     return all(bool(((abs(each) > 0) & (abs(each) <= largest)).all()) for each in tracked)
+
+
+def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
+    """Return True for unusual values that the docstrings or forward speak of."""
+    if is_usual:
+        return False
+    return is_of_any_size(function) or (_is_near(variant.point) and may_be_zero(function))
 
 
 def _is_near(point: Point) -> bool:

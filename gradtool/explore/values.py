@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,9 @@ _OVERFLOWING_IN_SINGLE = (90.0, 100.0)
 """Here an exponential itself does. As such numbers are close together, their differences do not."""
 
 _LARGEST_SPECIAL = 2.0
+
+_GAINS = re.compile(r"(.*_)?(weight|gain|gamma)")
+"""Names of factors that may be zero, as they are where they are initialized so."""
 
 _CHOSEN = re.compile(r"mask|valid|keep|label|target|sign|onehot|one_hot|\by\b|class")
 """Names of tensors without a gradient in which ones and zeros are no numbers like others."""
@@ -74,6 +78,14 @@ def less_special(point: Point) -> Iterator[Variant]:
             yield Variant(point.having({at: restored(array, moved)}), change, is_less_special=True)
 
 
+def learned(point: Point) -> Iterator[Variant]:
+    """Yield variants in which one more tensor requires a gradient, if backward computes it."""
+    for at, array in point.continuous():
+        if at not in point.tracked and array.dtype.kind == "f" and not is_integral(array):
+            wanted = replace(point, tracked=point.tracked | {at})
+            yield Variant(wanted, f"`{point.names[at]}` requires a gradient", may_lack=at)
+
+
 def degenerate(point: Point) -> Iterator[Variant]:
     """Yield variants of symmetric matrices of which two eigenvalues are the same."""
     for at, array in point.continuous():
@@ -99,6 +111,11 @@ def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             empty = array.copy()
             empty[(0,) * (array.ndim - 1)] = 0.0
             yield Variant(point.having({at: empty}), f"`{point.names[at]}` contains a row of zeros")
+        elif array.size > 1 and at in point.tracked and _GAINS.fullmatch(point.names[at].lower()):
+            holed = array.copy()
+            holed.reshape(-1)[0] = 0.0
+            change = f"`{point.names[at]}` contains a zero"
+            yield Variant(point.having({at: holed}), change, only_finite=True)
 
 
 def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -31,6 +31,8 @@ class Compared:
 
     value: Array
     limit: Array
+    for_equality: bool = False
+    """Nothing is said about which one is larger."""
 
 
 @dataclass(eq=False)
@@ -151,7 +153,7 @@ def _comparison(args: Any, _: Any, result: Any) -> tuple[Sides, Compared | None]
 def _equality(args: Any, _: Any, result: Any) -> tuple[Sides, Compared | None] | None:
     """The sides of a comparison that is not about which one is larger."""
     found = _comparison(args, _, result)
-    return found and (found[0], None)
+    return found and (found[0], found[1] and replace(found[1], for_equality=True))
 
 
 def _choice(args: Any, kwargs: Any, _: Any) -> tuple[Sides, Compared | None] | None:
