@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
@@ -305,7 +306,10 @@ class FunctionDifferentiable:
     ) -> FunctionDifferentiable:
         """Make a Differentiable of the next order, which has more arguments than this."""
         derived = FunctionDifferentiable(function, tensors, {}, name=self.name, names=names)
-        derived.declares_once_differentiable = self.declares_once_differentiable
+        cls = self._bound.cls
+        derived.declares_once_differentiable = self.declares_once_differentiable or (
+            cls is not None and _calls_once_differentiable(cls)
+        )
         derived._bound.home = self._bound.home
         return derived
 
@@ -327,3 +331,18 @@ def _is_once_differentiable(cls: type[Any]) -> bool:
     """Return True if the method that computes gradients is marked ``once_differentiable``."""
     methods = (cls.vjp, cls.backward)
     return any(library().is_once_differentiable(method) for method in methods)
+
+
+def _calls_once_differentiable(cls: type[Any]) -> bool:
+    """Return True if backward names a Function of its module that is ``once_differentiable``."""
+    root, methods = library().Function, map(inspect.unwrap, (cls.vjp, cls.backward))
+    named = [
+        method.__globals__.get(name)
+        for method in methods
+        if inspect.isfunction(method)
+        for name in method.__code__.co_names
+    ]
+    return any(
+        isinstance(each, type) and issubclass(each, root) and _is_once_differentiable(each)
+        for each in named
+    )

@@ -61,3 +61,53 @@ def test_a_case_with_too_many_entries_proves_nothing_about_it(tmp_path: Path) ->
     skipped = third(4.0, tmp_path, large)
     assert skipped.verdict is Verdict.SKIPPED
     assert skipped.skip.detail == "too many entries"
+
+
+TWO_STAGES = """
+import torch
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+class Slope(Function):
+    @staticmethod
+    def forward(ctx, x, grad):
+        ctx.save_for_backward(x, grad)
+        return 4 * x**3 * grad
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, grad = ctx.saved_tensors
+        return 12 * x**2 * grad * grad_output, 4 * x**3 * grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield tuple(torch.rand(3, dtype=torch.double, requires_grad=True) for _ in range(2))
+
+
+class FourthPower(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**4
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return Slope.apply(*ctx.saved_tensors, grad_output)
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([-1.5, 0.75, 2.0], dtype=torch.double, requires_grad=True),)
+"""
+
+
+def test_a_second_stage_that_declares_itself_once_differentiable_has_no_third_derivative(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "stages.py"
+    path.write_text(TWO_STAGES, encoding="utf-8")
+    report = check(check_options(paths=(str(path),), strict=True))
+    assert not list(report.findings())
+    path.write_text(TWO_STAGES.replace("    @once_differentiable\n", ""), encoding="utf-8")
+    assert not list(check(check_options(paths=(str(path),), strict=True)).findings())
