@@ -53,10 +53,10 @@ def _is_checked(function: FunctionResult) -> bool:
 
 
 def _first_order(modules: Sequence[ModuleResult]) -> Iterator[str]:
-    lacking = [f"{path}::{f.name}" for path, f in _each(modules) if not _has_second(f)]
-    if lacking:
-        more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
-        listed = ", ".join(lacking[:_NAMED])
+    without = [f"{path}::{f.name}" for path, f in _each(modules) if not _has_second(f)]
+    if without:
+        more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
+        listed = ", ".join(without[:_NAMED])
         yield f"--require-double-backward: double backward does not pass: {listed}{more}"
 
 

@@ -105,7 +105,7 @@ class Place:
             (self.folder / name).write_text(block.text, encoding="utf-8")
 
     def do(self, block: Block) -> None:
-        """Run a block, or hold it against what reads it, as its language has it."""
+        """Run a block, or check it with what reads it, according to its language."""
         if "output of" in block.marks:
             printed = self._expect(block, block.marks["output of"])
             assert matches(settled(block.text), settled(printed)), f"{block.place}:\n{printed}"
@@ -121,8 +121,8 @@ class Place:
     def _expect(self, block: Block, commands: str) -> str:
         """What the commands print; they must end as the block says."""
         ended = self._shell(commands)
-        told = f"{block.place}:\n{commands}\n{ended.stdout}{ended.stderr}"
-        assert ended.returncode == int(block.marks.get("exits", 0)), told
+        shown = f"{block.place}:\n{commands}\n{ended.stdout}{ended.stderr}"
+        assert ended.returncode == int(block.marks.get("exits", 0)), shown
         return ended.stdout
 
     def _shell(self, commands: str) -> subprocess.CompletedProcess[str]:

@@ -159,7 +159,7 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
     except MemoryError:
         raise
     except EngineLacksError:
-        pass  # Arguments that avoid what the engine lacks would hide the lack.
+        pass  # Arguments that avoid a missing name of the engine would hide it.
     except Exception as error:
         doubt = f"backward raises {summarize(error)}"
         broken = library().contract(error) if isinstance(error, _OF_ARGUMENTS) else None

@@ -92,7 +92,7 @@ class _File:
     def __init__(self, path: Path) -> None:
         # Resolved, so that a symbolic link stays one and the file behind it is replaced.
         self._path = real_path(path)
-        if self._path.is_symlink():  # What it stands for could not be told: it leads to itself.
+        if self._path.is_symlink():  # It could not be resolved: it leads to itself.
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if self._path.exists() and not self._path.is_file():  # A rename would take its place.
             raise OSError(errno.EINVAL, "not a regular file", str(path))

@@ -1,7 +1,7 @@
 """A report as GitLab Code Quality: findings in the widget, and on the lines, of a merge request.
 
-GitLab reads a list of issues and stops at the first that lacks a field; of issues with one
-fingerprint it keeps one. It shows those that the target branch has not, so findings of the
+GitLab reads a list of issues and stops at the first without a field; of issues with one
+fingerprint it keeps one. It shows those that the target branch does not have, so findings of the
 baseline are left out. The format: https://docs.gitlab.com/ci/testing/code_quality/
 """
 

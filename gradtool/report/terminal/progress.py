@@ -76,7 +76,7 @@ class LiveProgress:
 
     def case_finished(self, function: str, case: CaseResult) -> None:
         """Count a case that failed."""
-        # The file is not told; of two cases with one name the earlier is taken for this one.
+        # The file is not known; of two cases with one name, the earlier counts as this one.
         ending = f"::{function}[{case.name}]"
         node = next((each for each in self._running if each.endswith(ending)), "")
         self._running.pop(node, None)

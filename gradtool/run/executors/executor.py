@@ -50,7 +50,7 @@ class Executor(Protocol):
         """The answers to discoveries, in their order.
 
         Raises:
-            UsageError: A file lacks a requested name.
+            UsageError: A file does not define a requested name.
         """
 
     def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:

@@ -63,7 +63,7 @@ def skipped(why: str) -> Answer:
 
 
 def not_offered(what: str) -> Answer:
-    """The Function lacks what the rule is about."""
+    """The Function does not have what the rule is about."""
     return _skipped(Skip(kind=SkipKind.NOT_OFFERED, detail=what))
 
 
