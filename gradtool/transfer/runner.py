@@ -267,20 +267,26 @@ class _Run:
             "overlap": lambda: overlap.measure_all(machine, largest),
             "nodes": lambda: nodes.measure_all(machine, largest, self._header.numa_node),
         }
+        unfinished = []
         for name, found in self._records.items():
             if self._lost:
-                return
+                break
             self._watcher.stage(name)
             with self._guarded(name):
-                self._collect(name, probes[name](), found)
+                if not self._collect(probes[name](), found):
+                    unfinished.append(name)
+        if unfinished:
+            listed = ", ".join(unfinished)
+            self.notices.append(f"the budget ran out before these were fully measured: {listed}")
 
-    def _collect(self, name: str, records: Iterable[Any], found: list[Any]) -> None:
+    def _collect(self, records: Iterable[Any], found: list[Any]) -> bool:
+        """Add records; return False if the budget ran out."""
         for record in records:
             found.append(record)
             self._watcher.sampled(len(self._planned), self._seconds())
             if self._left(_FOR_PROBES) < 0:
-                self.notices.append(f"the budget ran out before {name} was fully measured")
-                return
+                return False
+        return True
 
     def _largest_probed(self) -> int:
         """Probes go up to the largest copy that is measured, and to a MiB at least."""

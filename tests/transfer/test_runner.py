@@ -95,6 +95,12 @@ def test_a_budget_that_is_too_short_leaves_reasons() -> None:
     assert missing == {"the budget ran out before the first sample"}
 
 
+def test_probes_that_the_budget_cuts_short_share_a_notice() -> None:
+    report = run(sizes=(64 * MIB,), probes=("hazards", "latency"), budget=0.05)
+    (notice,) = (each for each in report.notices if "fully measured" in each)
+    assert set(notice.rpartition(": ")[2].split(", ")) == {"hazards", "latency"}
+
+
 def test_a_budget_that_is_short_leaves_something_of_every_scenario() -> None:
     report = run(sizes=(4 << 10, 64 * MIB), probes=(), budget=0.7, collections=())
     measured = {cell.scenario for cell in report.cells if cell.done}
