@@ -45,6 +45,8 @@ class DiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
     """The import of the whole takes too long: only a part is to be imported."""
     notes: tuple[str, ...] = ()
     """What was replaced in it by a stand-in."""
+    imported: tuple[str, ...] = ()
+    """Local files that were imported with it, as Python found them."""
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):

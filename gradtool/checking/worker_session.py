@@ -22,6 +22,7 @@ from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import can_define_functions, discover, named
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
+from gradtool.collect.source_loader import imported_files
 from gradtool.config.settings import Settings
 from gradtool.findings.could_not_run import import_terminated, not_imported, source_changed
 from gradtool.results.report import CaseResult, CheckResult, Coverage
@@ -66,6 +67,9 @@ class WorkerSession:
         Raises:
             UsageError: It lacks a Function that was named.
         """
+        return msgspec.structs.replace(self._discovered(discovery), imported=imported_files())
+
+    def _discovered(self, discovery: Discovery) -> DiscoveryResult:
         path, shown = Path(discovery.path), discovery.shown
         settings, problem = discovery.settings, None
         require_device_of(settings.engine, settings.device)

@@ -4,7 +4,7 @@ The local files that a module imports are read from its source, which is never r
 count wherever they stand: in functions, under conditions, for type checkers only. A name that
 could be a module or a value counts as both. Absolute imports start where Python looks for them,
 too, such as in ``PYTHONPATH`` or an editable installation. So the answer has too many files rather
-than too few.
+than too few; those that code imports by a computed name are known once it has been imported.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from gradtool.config.files import Configs
 from gradtool.results.paths import real_path
 
 
-def changed_since(targets: Sequence[Target], ref: str, configs: Configs) -> list[Target]:
-    """Select the `targets` that changed since `ref`, or import a local file that did.
-
-    A module is affected too when the configuration that applies to it changed.
+def changed_since(targets: Sequence[Target], ref: str) -> dict[Path, frozenset[Path]]:
+    """The files that changed since `ref`, by the repository of `targets` that they are in.
 
     Raises:
         UsageError: Git has no answer.
@@ -32,15 +30,15 @@ def changed_since(targets: Sequence[Target], ref: str, configs: Configs) -> list
     tops = {folder: repository(folder) for folder in {t.path.absolute().parent for t in targets}}
     if not targets:  # A wrong reference is an error all the same.
         tops = {Path.cwd(): repository(Path.cwd())}
-    changed = {top: changed_files(top, ref) for top in sorted(set(tops.values()))}
-    everything = frozenset[Path]().union(*changed.values())
-    return affected_by(everything, targets, configs, tuple(changed))
+    return {top: changed_files(top, ref) for top in sorted(set(tops.values()))}
 
 
 def affected_by(
     changed: frozenset[Path], targets: Sequence[Target], configs: Configs, tops: Sequence[Path] = ()
 ) -> list[Target]:
     """Select the `targets` that are among `changed`, or depend on a file that is.
+
+    That may be a file which they import, or the configuration that applies to them.
 
     Args:
         changed: Files, by their real paths.

@@ -16,6 +16,13 @@ from types import CodeType
 
 from gradtool.package import OWN_CODE
 
+_imported: set[str] = set()
+
+
+def imported_files() -> tuple[str, ...]:
+    """The local files that this process has imported, in whatever way they were named."""
+    return tuple(sorted(_imported))
+
 
 class SourceOnlyLoader(SourceFileLoader):
     """Compiles a module from its source, reads no ``.pyc`` and writes none.
@@ -32,6 +39,7 @@ class SourceOnlyLoader(SourceFileLoader):
 
     def get_data(self, path: str) -> bytes:
         """The bytes of the file, which is read once."""
+        _imported.add(path)
         known = self._read.get(path)
         return super().get_data(path) if known is None else known
 

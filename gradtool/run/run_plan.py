@@ -163,6 +163,8 @@ class RunPlan:
     def _module(
         self, target: Target, config: Config, settings: Settings, answer: DiscoveryResult
     ) -> Module | None:
+        if not self.selection.takes(target, answer.imported):
+            return None
         module = Module(target.shown, settings, target.path, self._digests[target.shown])
         if answer.problem is not None:
             module.problem = answer.problem if self._is_ours(target.shown) else None

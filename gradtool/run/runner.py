@@ -156,7 +156,7 @@ class _Run:
             configs=plan.configs,
             left_out=left_out(plan.settings),
             deselected=sum(map(self._deselected, range(len(self.units)))),
-            passed_over=tuple(plan.selection.passed_over),
+            passed_over=plan.selection.passed_over,
             may_be_empty=self._options.selection.allow_empty or plan.selection.is_unchanged,
             notices=(*plan.notices.lines(modules), *plan.selection.notices),
             faults=self._outcome.faults,

@@ -221,6 +221,20 @@ def test_a_cache_that_cannot_be_written_is_a_warning(run: Run) -> None:
     assert Path(".gradtool_cache").read_text() == "a file of somebody's"
 
 
+def test_a_change_affects_what_imports_it_by_a_computed_name(run: Run) -> None:
+    names = "import importlib, sys\nsys.path.append('lib')\n"
+    names += "importlib.import_module('help' + 'er')\n"
+    Path("lib").mkdir()
+    Path("lib/helper.py").write_text("FACTOR = 2\n")
+    write(ops=names + WRONG)
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    assert check(run, ".", "--changed-since", "HEAD", "--no-cache")[0] == 0
+    Path("lib/helper.py").write_text("FACTOR = 3\n")
+    assert check(run, ".", "--changed-since", "HEAD", "--no-cache")[0] == 1
+
+
 def test_where_nothing_changed_nothing_is_checked_and_all_is_well(run: Run) -> None:
     write(ops=WRONG)
     git("init")

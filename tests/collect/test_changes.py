@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.collect.changes import LocalImports, changed_since
+from gradtool.collect.changes import LocalImports, affected_by, changed_since
 from gradtool.collect.targets import find_targets
 from gradtool.config.files import Configs
 from tests.conftest import Write
@@ -47,7 +47,9 @@ def found(ref: str = "HEAD", path: str = ".") -> set[str]:
     options = check_options(paths=(path,))
     configs = Configs(options.config)
     targets = find_targets(options.selection.paths, configs.excludes)
-    return {target.shown for target in changed_since(targets, ref, configs)}
+    changed = changed_since(targets, ref)
+    everything = frozenset[Path]().union(*changed.values())
+    return {t.shown for t in affected_by(everything, targets, configs, tuple(changed))}
 
 
 def test_nothing_changed_concerns_nothing(repository: Path) -> None:
