@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gradtool.collect.git import changed_files, repository
 from gradtool.collect.loader import LoadError, dotted_name, parse
+from gradtool.collect.source_loader import is_local
 from gradtool.collect.targets import Target
 from gradtool.config.files import Configs
 from gradtool.results.paths import real_path
@@ -127,14 +128,7 @@ def _root_of(package: str) -> tuple[Path, ...]:
     origins = [spec.origin] if spec.has_location and spec.origin else []
     places = spec.submodule_search_locations or origins
     roots = {real_path(Path(place)).parent for place in places}
-    return tuple(root for root in sorted(roots) if not _is_of_libraries(root))
-
-
-def _is_of_libraries(folder: Path) -> bool:
-    import sysconfig  # Late: it takes long, and few runs ask.
-
-    paths = sysconfig.get_paths()
-    return any(folder.is_relative_to(paths[kind]) for kind in ("stdlib", "purelib", "platlib"))
+    return tuple(root for root in sorted(roots) if is_local(f"{root}/"))
 
 
 def _packages_above(path: Path, root: Path) -> Iterator[Path]:

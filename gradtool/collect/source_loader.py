@@ -63,7 +63,12 @@ def from_source(spec: ModuleSpec | None, read: Mapping[str, bytes]) -> ModuleSpe
 
 def is_local(file: str) -> bool:
     """Return True for a file that is not installed: not Python's, a package's or gradtool's."""
-    return not file.startswith(_installed())
+    # One environment may see the packages of another, which no function lists.
+    parts = Path(file).parts
+    return not file.startswith(_installed()) and not any(name in parts for name in _OF_PACKAGES)
+
+
+_OF_PACKAGES = ("site-packages", "dist-packages")
 
 
 @cache

@@ -71,5 +71,6 @@ def test_what_is_installed_is_not_local() -> None:
     import msgspec
 
     assert not is_local(str(msgspec.__file__))
+    assert not is_local("/another/environment/lib/python3.11/site-packages/torch/__init__.py")
     assert not is_local(str(importlib.util.__file__))
     assert is_local("/home/me/ops.py")
