@@ -212,6 +212,48 @@ def test_a_trace_for_browsers(tmp_path: Path) -> None:
     assert [event["name"] for event in events] == ["aten::ones", "aten::exp"]
 
 
+def test_nodes_have_the_numbers_of_the_operations_that_made_them(torch: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.profiler.profile() as found:
+        (x * 2).sum().backward()
+    events = found.function_events
+    numbers = {event.name: event.sequence_nr for event in events if event.sequence_nr >= 0}
+    assert numbers["aten::mul"] == numbers["MulBackward0"] < numbers["aten::sum"]
+    step = "autograd::engine::evaluate_function: SumBackward0"
+    assert numbers["aten::sum"] == numbers["SumBackward0"] == numbers[step]
+    (inner,) = [event for event in events if event.name == "SumBackward0"]
+    assert inner.cpu_parent.name == step
+    assert inner in inner.cpu_parent.cpu_children
+    assert "torch::autograd::AccumulateGrad" in {event.name for event in events}
+
+
+def test_what_an_event_says(torch: Any) -> None:
+    with (
+        torch.autograd.profiler.profile(record_shapes=True) as found,
+        torch.autograd.profiler.record_function("mine"),
+    ):
+        torch.ones(2, 3).mm(torch.ones(3, 4))
+    (mine,) = [event for event in found.function_events if event.name == "mine"]
+    assert [event.name for event in mine.cpu_children][-1] == "aten::mm"
+    assert mine.cpu_children[-1].input_shapes == [[2, 3], [3, 4]]
+    assert mine.cpu_parent is None
+    assert mine.cpu_time == mine.time_range.elapsed_us() == mine.cpu_time_total
+    assert not mine.is_async
+    shapes = [row.input_shapes for row in found.key_averages(group_by_input_shape=True)]
+    assert [[2, 3], [3, 4]] in shapes
+    assert found.key_averages()[0].cpu_time_total_str.endswith("s")
+
+
+def test_a_profile_is_entered_once_or_not_at_all(torch: Any) -> None:
+    with torch.autograd.profiler.profile() as found:
+        pass
+    with pytest.raises(RuntimeError, match="not reentrant"):
+        found.__enter__()
+    with torch.autograd.profiler.profile(enabled=False) as found:
+        assert found is None
+    assert repr(torch.autograd.profiler.profile()) == "<unfinished torch.autograd.profile>"
+
+
 @pytest.mark.benchmark
 def test_the_cost_of_an_operation_after_a_profile(capsys: pytest.CaptureFixture[str]) -> None:
     x = torch.ones(4)

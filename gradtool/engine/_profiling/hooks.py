@@ -21,6 +21,7 @@ from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._profiling import cuda
 from gradtool.engine._profiling.recorder import Recorder, computing, recording, timed
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._node import AccumulateGrad
 from gradtool.engine.autograd.function import BackwardCFunction, Function
 
 Undo = Callable[[], None]
@@ -142,18 +143,33 @@ def _like(function: FunctionType, wrapper: Any) -> Any:
 
 def _graph() -> Iterator[Undo]:
     """Hook nodes in backward, and the forward of Functions, under their own names."""
-    for kind in (PrimitiveNode, BackwardCFunction):
-        yield replaced(kind, "_vjp", _by_name(vars(kind)["_vjp"], lambda node: node._name()))
+    for kind in (PrimitiveNode, BackwardCFunction, AccumulateGrad):
+        yield replaced(kind, "_vjp", _evaluating(vars(kind)["_vjp"]))
     forward = vars(Function)["_run_forward"].__func__
-    named = _by_name(forward, lambda function: function.__name__)
-    yield replaced(Function, "_run_forward", classmethod(named))
+    yield replaced(Function, "_run_forward", classmethod(_by_name(forward)))
 
 
-def _by_name(function: Callable[..., Any], name_of: Callable[[Any], str]) -> Callable[..., Any]:
-    def spanned(owner: Any, *args: Any, **params: Any) -> Any:
+def _evaluating(vjp: Callable[..., Any]) -> Callable[..., Any]:
+    """The step of a node in a backward walk, with torch's two names for it."""
+
+    def spanned(node: Any, *args: Any, **params: Any) -> Any:
         # Hooks are in place for all threads, profiled or not.
         if recording.recorder is None:
+            return vjp(node, *args, **params)
+        # A ctx may have an attribute of the user's called `name`.
+        name = AccumulateGrad.name(node) if isinstance(node, AccumulateGrad) else node._name()
+        number = -1 if isinstance(node, AccumulateGrad) else node._sequence_nr()
+        named = timed(name, vjp, number)
+        step = timed(f"autograd::engine::evaluate_function: {name}", named, number)
+        return step(node, *args, **params)
+
+    return spanned
+
+
+def _by_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    def spanned(owner: Any, *args: Any, **params: Any) -> Any:
+        if recording.recorder is None:
             return function(owner, *args, **params)
-        return timed(name_of(owner), function)(owner, *args, **params)
+        return timed(owner.__name__, function)(owner, *args, **params)
 
     return spanned

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradtool.engine._modes import modes
+from gradtool.engine.autograd._node import next_sequence_number
 from gradtool.measure.clock import CLOCK, Clock
 
 
 class Span:
     """One call of a named operation. Times are nanoseconds."""
 
-    __slots__ = ("children", "depth", "device", "end", "inner_device", "marks", "name", "start")
+    __slots__ = (
+        "children", "depth", "device", "end", "inner_device", "marks", "name", "number", "shapes",
+        "start",
+    )  # fmt: skip
 
-    def __init__(self, name: str, start: int, depth: int) -> None:
+    def __init__(self, name: str, start: int, depth: int, number: int, args: Any) -> None:
         self.name = name
+        self.number = number
+        """The sequence number of its node, or of the next one; -1 if it is of no node."""
+        self.shapes = [list(getattr(each, "shape", ())) for each in args]
         self.start = self.end = start
         self.depth = depth
         self.children = 0
@@ -46,12 +54,12 @@ class Recorder:
         self._clock = clock
         self._open: list[Span] = []
 
-    def enter(self, name: str) -> Span | None:
+    def enter(self, name: str, args: Sequence[Any] = (), number: int = -1) -> Span | None:
         """Start a span; return None if the open one has that name: then it is the same call."""
         opened = self._open
         if opened and opened[-1].name == name:
             return None
-        span = Span(name, self._clock(), len(opened))
+        span = Span(name, self._clock(), len(opened), number, args)
         opened.append(span)
         self.spans.append(span)
         return span
@@ -109,12 +117,15 @@ recording = _Recording()
 """Recorder of this thread, if it is profiled."""
 
 
-def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `function` so that its calls are spans while the thread is profiled."""
+def timed(name: str, function: Callable[..., Any], number: int | None = None) -> Callable[..., Any]:
+    """Wrap `function` so that its calls are spans while the thread is profiled.
+
+    `number` is the sequence number of the node that it is called for; by default the next one's.
+    """
 
     def spanned(*args: Any, **params: Any) -> Any:
         recorder = recording.recorder
-        span = recorder.enter(name) if recorder is not None else None
+        span = None if recorder is None else recorder.enter(name, args, _number_of(number))
         if recorder is None or span is None:
             return function(*args, **params)
         try:
@@ -125,6 +136,12 @@ def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return spanned
 
 
+def _number_of(number: int | None) -> int:
+    if number is not None:
+        return number
+    return next_sequence_number() if modes.grad else -1
+
+
 def computing(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function that launches work on a device, and record the device time as well."""
 
@@ -132,7 +149,7 @@ def computing(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
         recorder = recording.recorder
         if recorder is None:
             return compute(*args, **params)
-        span = recorder.enter(name)
+        span = recorder.enter(name, args)
         try:
             return recorder.around_work(compute, *args, **params)
         finally:

@@ -40,8 +40,16 @@ DETACHED_MESSAGE = (
 )
 
 # Downwards, because the walk's heap yields the smallest number first.
-next_order = itertools.count(0, -1).__next__
+_orders = itertools.count(0, -1)
+next_order = _orders.__next__
 """Newer nodes have a smaller order."""
+
+
+def next_sequence_number() -> int:
+    """Return the sequence number that the next node will have, without making one."""
+    # A counter cannot be looked at otherwise: it is shown as ``count(-5, -1)``.
+    return -int(repr(_orders).removeprefix("count(").partition(",")[0])
+
 
 _next_leaf_order = itertools.count(1).__next__
 """Leaves come after every other node: their gradients are complete last."""

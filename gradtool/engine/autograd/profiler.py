@@ -29,10 +29,13 @@ class profile:
         *,
         use_cuda: bool = False,
         use_device: str | None = None,
+        record_shapes: bool = False,
         clock: Clock = CLOCK,
         **accepted: Any,
     ) -> None:
         self.enabled = enabled
+        self.entered = False
+        self.record_shapes = record_shapes
         wants_cuda = use_cuda or use_device == "cuda"
         mark = cuda.marker() if wants_cuda and enabled else None
         self._use_device = "cuda" if mark is not None else None
@@ -41,18 +44,26 @@ class profile:
         self._events: EventList | None = None
 
     def __enter__(self) -> profile:
-        if self.enabled:
-            self._context.enter_context(listening(self._recorder))
+        """Start to record.
+
+        Raises:
+            RuntimeError: it was entered before.
+        """
+        if not self.enabled:
+            return None  # type: ignore[return-value]  # as in torch
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        self._context.enter_context(listening(self._recorder))
         return self
 
     def __exit__(self, *failure: object) -> None:
+        if not self.enabled:
+            return
         self._context.close()
         self._recorder.close()
         spans = self._recorder.spans
-        begin = spans[0].start if spans else 0
-        self._events = EventList(
-            [_event(span, begin) for span in spans], use_device=self._use_device
-        )
+        self._events = EventList(_events(spans, self.record_shapes), use_device=self._use_device)
 
     @property
     def function_events(self) -> EventList:
@@ -91,20 +102,39 @@ class profile:
         ]  # fmt: skip
         Path(path).write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
 
-    def __str__(self) -> str:
-        return "<unfinished profile>" if self._events is None else str(self._events)
+    def __repr__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self._events is None else str(self._events)
 
 
-def _event(span: Span, begin: int) -> FunctionEvent:
-    return FunctionEvent(
-        name=span.name,
-        start=(span.start - begin) / 1e3,
-        cpu_time_total=span.total / 1e3,
-        self_cpu_time_total=span.own / 1e3,
-        device_time_total=(span.device + span.inner_device) / 1e3,
-        self_device_time_total=span.device / 1e3,
-        depth=span.depth,
-    )
+def _events(spans: list[Span], with_shapes: bool) -> list[FunctionEvent]:
+    """The calls in order, each with those inside of it."""
+    begin = spans[0].start if spans else 0
+    events: list[FunctionEvent] = []
+    above: list[FunctionEvent] = []
+    for span in spans:
+        event = FunctionEvent(
+            name=span.name,
+            start=(span.start - begin) / 1e3,
+            cpu_time_total=span.total / 1e3,
+            self_cpu_time_total=span.own / 1e3,
+            device_time_total=(span.device + span.inner_device) / 1e3,
+            self_device_time_total=span.device / 1e3,
+            depth=span.depth,
+            sequence_nr=span.number,
+            input_shapes=span.shapes if with_shapes else [],
+        )
+        del above[span.depth :]
+        if above:
+            event.cpu_parent = above[-1]
+            above[-1].cpu_children.append(event)
+        above.append(event)
+        events.append(event)
+    return events
+
+
+def kineto_available() -> bool:
+    """Return True: there is a profiler."""
+    return True
 
 
 class record_function:
@@ -138,4 +168,4 @@ class record_function:
         return named
 
 
-__all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "kineto_available", "profile", "record_function"]

@@ -6,8 +6,8 @@ Times are microseconds, as in torch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 _COLUMN = 12
 _SPARE = 4
@@ -28,8 +28,43 @@ _SORTS = {
 """What a table can be sorted by, and the attribute that this is."""
 
 
-@dataclass(frozen=True)
-class FunctionEvent:
+class Interval(NamedTuple):
+    """When something started and ended."""
+
+    start: float
+    end: float
+
+    def elapsed_us(self) -> float:
+        """Return how long it took."""
+        return self.end - self.start
+
+
+class FormattedTimes:
+    """Times of a call, or the mean times of several, and all times as text."""
+
+    count: int
+    cpu_time_total: float
+    device_time_total: float
+
+    @property
+    def cpu_time(self) -> float:
+        """The mean time of a call."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def device_time(self) -> float:
+        """The mean time of a call on the device."""
+        return self.device_time_total / self.count if self.count else 0.0
+
+    def __getattr__(self, name: str) -> str:
+        """``cpu_time_total_str`` and so on: a time with its unit."""
+        if not name.endswith("time_str") and not name.endswith("time_total_str"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return time_text(getattr(self, name.removesuffix("_str")))
+
+
+@dataclass(eq=False)
+class FunctionEvent(FormattedTimes):
     """One call of something."""
 
     name: str
@@ -41,17 +76,34 @@ class FunctionEvent:
     self_device_time_total: float = 0.0
     depth: int = 0
     """How many events it is inside of."""
+    sequence_nr: int = -1
+    """The number of the node that it makes or runs; -1 if there is none."""
+    input_shapes: list[list[int]] = field(default_factory=list)
+    thread: int = 1
+    cpu_parent: FunctionEvent | None = field(default=None, repr=False)
+    """The event that it is directly inside of."""
+    cpu_children: list[FunctionEvent] = field(default_factory=list, repr=False)
+    """Those directly inside of it, in order."""
+
+    count = 1
+    fwd_thread = 0
+    is_async = is_remote = is_legacy = False
+    cpu_memory_usage = device_memory_usage = 0
+    """Not recorded."""
 
     @property
     def key(self) -> str:
         """The name, by which averages are taken."""
         return self.name
 
-    count = 1
+    @property
+    def time_range(self) -> Interval:
+        """When it started and ended."""
+        return Interval(self.start, self.start + self.cpu_time_total)
 
 
 @dataclass
-class FunctionEventAvg:
+class FunctionEventAvg(FormattedTimes):
     """All calls of one name."""
 
     key: str
@@ -60,6 +112,7 @@ class FunctionEventAvg:
     self_cpu_time_total: float = 0.0
     device_time_total: float = 0.0
     self_device_time_total: float = 0.0
+    input_shapes: list[list[int]] = field(default_factory=list)
 
     def add(self, event: FunctionEvent) -> FunctionEventAvg:
         """Count one call more."""
@@ -76,16 +129,9 @@ class FunctionEventAvg:
         return self.key
 
     @property
-    def cpu_time(self) -> float:
-        """The mean time of a call."""
-        return self.cpu_time_total / self.count if self.count else 0.0
-
-    @property
-    def device_time(self) -> float:
-        """The mean time of a call on the device."""
-        return self.device_time_total / self.count if self.count else 0.0
-
-    cuda_time = device_time
+    def cuda_time(self) -> float:
+        """An older name of ``device_time``."""
+        return self.device_time
 
     @property
     def cuda_time_total(self) -> float:
@@ -110,11 +156,18 @@ class EventList(list[Any]):
         """All that was spent in what is listed."""
         return float(sum(event.self_cpu_time_total for event in self))
 
-    def key_averages(self, *_grouping: Any, **_options: Any) -> EventList:
-        """The average of the events of each name, in the order of their first calls."""
-        found: dict[str, FunctionEventAvg] = {}
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **_options: Any
+    ) -> EventList:
+        """The average of the events of each name, in the order of their first calls.
+
+        With `group_by_input_shape`, calls with arguments of other shapes count apart.
+        """
+        found: dict[Any, FunctionEventAvg] = {}
         for event in self:
-            found.setdefault(event.key, FunctionEventAvg(event.key)).add(event)
+            shapes = event.input_shapes if group_by_input_shape else []
+            average = FunctionEventAvg(event.key, input_shapes=shapes)
+            found.setdefault((event.key, str(shapes)), average).add(event)
         return EventList(found.values(), use_device=self._use_device)
 
     def total_average(self) -> FunctionEventAvg:

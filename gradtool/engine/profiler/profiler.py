@@ -37,8 +37,8 @@ class profile:
             default all supported ones.
         schedule: Must be None: everything between start and stop is recorded.
         on_trace_ready: Called with the profile at its end.
-        record_shapes: Ignored, as are `profile_memory`, `with_stack` and torch's other options;
-            calls are distinguished by name alone.
+        record_shapes: Keep the shapes of arguments; `key_averages` can tell calls apart by them.
+            `profile_memory`, `with_stack` and torch's other options are ignored.
         clock: Source of times, for tests.
 
     Raises:
@@ -68,7 +68,9 @@ class profile:
         self.activities = wanted
         self.on_trace_ready = on_trace_ready
         use_cuda = ProfilerActivity.CUDA in wanted
-        self.profiler = autograd_profiler.profile(use_cuda=use_cuda, clock=clock)
+        self.profiler = autograd_profiler.profile(
+            use_cuda=use_cuda, record_shapes=record_shapes, clock=clock
+        )
 
     def __enter__(self) -> profile:
         self.start()
@@ -98,7 +100,7 @@ class profile:
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
     ) -> EventList:
         """Return the calls grouped by name; `EventList.table` formats them."""
-        return self.profiler.key_averages()
+        return self.profiler.key_averages(group_by_input_shape, group_by_stack_n)
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the calls to a file for ``chrome://tracing`` or Perfetto."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradtool.engine._profiling.hooks import listening
 from gradtool.engine._profiling.recorder import Recorder, Span
@@ -65,12 +65,12 @@ class _Logger(Recorder):
         super().__init__(clock=lambda: 0)
         self._log = log
 
-    def enter(self, name: str) -> Span | None:
+    def enter(self, name: str, args: Sequence[Any] = (), number: int = -1) -> Span | None:
         """Note an operation, unless it is part of another one."""
         if not self._open:
             self.spans.clear()
             self._log.append(_Entry(name, _places()))
-        return super().enter(name)
+        return super().enter(name, args, number)
 
 
 @contextlib.contextmanager
