@@ -304,3 +304,13 @@ def test_the_shape_of_one_of_a_batch_of_cotangents_is_named(torch):
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of torch.Size\(\[\]\)"):
         torch.autograd.grad(x * 2, x, torch.ones(2), is_grads_batched=True)
+
+
+@pytest.mark.parametrize("power", [lambda x: x**2, lambda x: x.square(), lambda x: x**3])
+def test_every_derivative_of_a_power_can_be_differentiated_once_more(torch, power):
+    x = torch.tensor([3.0], requires_grad=True)
+    out, found = power(x), []
+    while out.requires_grad:
+        (out,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+        found.append(out.item())
+    assert found in ([6.0, 2.0, 0.0], [27.0, 18.0, 6.0, 0.0])

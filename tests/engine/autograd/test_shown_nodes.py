@@ -135,6 +135,12 @@ def test_nodes_show_the_parameters_of_their_operation(torch: Any) -> None:
         (torch.pdist(x, p=1), {"p": 1}),
         (x.diagonal(), {"offset": 0, "dim1": 0, "dim2": 1}),
         (torch.linalg.qr(x)[0], {"mode": "reduced"}),
+        (x + x, {"alpha": 1}),
+        (x.mm(x), {"self_sym_sizes": (2, 2), "mat2_sym_strides": (2, 1)}),
+        (x.split(1)[0], {"dim": 0, "split_size": 1, "self_sym_sizes": (2, 2)}),
+        (x.split([1, 1], dim=1)[0], {"dim": 1, "self_sym_sizes": (2, 2)}),
+        (x.unbind(1)[0], {"dim": 1}),
+        (x * torch.ones(2), {"self": None}),
     )
     for out, expected in shown:
         found = {name: getattr(out.grad_fn, f"_saved_{name}") for name in expected}
@@ -148,6 +154,18 @@ def test_nodes_show_the_parameters_of_their_operation(torch: Any) -> None:
     assert x.sort()[0].grad_fn._saved_indices.tolist() == [[1, 0], [0, 1]]
     with pytest.raises(AttributeError, match="has no attribute '_saved_other'"):
         _ = (x + x).grad_fn._saved_other
+
+
+def test_what_nodes_save_has_torchs_names(torch: Any) -> None:
+    x, y = (torch.tensor([2.0, 1.0], requires_grad=True) for _ in range(2))
+    assert torch.dot(x, y).grad_fn._saved_tensor is y
+    matrix = torch.eye(2, requires_grad=True)
+    assert torch.equal(matrix.inverse().grad_fn._saved_inverse, torch.eye(2))
+    by_number = (x * 2).grad_fn
+    assert by_number._saved_other.dtype is torch.int64
+    assert by_number._saved_self is None
+    with pytest.raises(RuntimeError, match="None is forbidden"):
+        by_number._raw_saved_self.register_hooks(lambda tensor: tensor, lambda tensor: tensor)
 
 
 def test_results_of_one_operation_have_one_node(torch: Any) -> None:

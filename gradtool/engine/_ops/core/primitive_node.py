@@ -7,17 +7,21 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.saved_names import (
     ABSENT,
     Call,
     argument,
+    aspect,
+    is_saved_for_others,
     parameter,
     slot_of,
     slots_of_indices,
 )
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, wrap
 from gradtool.engine._views import short_name, version_of
 from gradtool.engine.autograd._new_nodes import Packed, Packer
 from gradtool.engine.autograd._node import (
@@ -241,13 +245,16 @@ class PrimitiveNode(Node):
             return tuple(None if slot is None else saved[slot] for slot in slots)
         slot = slot_of(self.plan, name)
         if slot is not None:
-            return self._unpack()[slot]
+            return _as_saved(self._unpack()[slot], slot in self.plan.tensor_slots)
         call = getattr(self, "call", None)
-        found = parameter(name, params)
+        found = parameter(name, params, self.plan.primitive.name)
         stated = ABSENT if call is None else argument(name, call)
         # Another primitive's parameters are those of a step.
         of_a_step = self._name() != self._own_name()
-        return stated if found is ABSENT or (of_a_step and stated is not ABSENT) else found
+        found = stated if found is ABSENT or (of_a_step and stated is not ABSENT) else found
+        if found is ABSENT and is_saved_for_others(self.plan, name):
+            return None
+        return aspect(name, self._value_named) if found is ABSENT else found
 
     def _raw_value_named(self, name: str) -> Any:
         params = getattr(self, "params", {})
@@ -255,8 +262,11 @@ class PrimitiveNode(Node):
         if slots is not None:
             return tuple(SavedTensor.of(self, -1 if slot is None else slot) for slot in slots)
         slot = slot_of(self.plan, name)
-        kept = slot is not None and (slot in self.plan.tensor_slots or slot == self.plan.out_slot)
-        return SavedTensor.of(self, slot) if kept and slot is not None else ABSENT
+        if slot is None:
+            absent = is_saved_for_others(self.plan, name)
+            return SavedTensor.of(self, -1) if absent else ABSENT
+        kept = slot in self.plan.tensor_slots or slot == self.plan.out_slot
+        return SavedTensor.of(self, slot) if kept else ABSENT
 
     def shown(self, output: Tensor | None = None) -> Node:
         """The node as users get it: of a class that has its name, as each of torch's nodes is."""
@@ -311,6 +321,13 @@ class PrimitiveNode(Node):
             dims = kept("dims")
             number = int(dims is not None and len(dims) < len(kept("x_shape") or ()))
         return f"{words}Backward{number}"
+
+
+def _as_saved(value: Any, is_tensor: bool) -> Any:
+    """What was saved, as torch has it: a number in the place of a tensor is a tensor there."""
+    if is_tensor and isinstance(value, int | float | complex):
+        return wrap(np.asarray(value))
+    return value
 
 
 def _wide(value: Tensor) -> Tensor:

@@ -42,10 +42,25 @@ def slot_of(plan: Plan, name: str) -> int | None:
         if name.endswith(suffix):
             found = _argument(arguments, name.removesuffix(suffix))
             return None if found is None else _index(kept, f"{found}{aspect}")
-    if name in ("L", "result"):
+    if name in ("L", "inverse", "result"):
         return plan.out_slot
     own = _argument(arguments, name)
     return _index(kept, name if own is None or name in arguments else own)
+
+
+def is_saved_for_others(plan: Plan, name: str) -> bool:
+    """Return True for a tensor that only gradients which nobody needs would use: it is None."""
+    own = _argument(plan.primitive.arguments, name)
+    return own is not None and any(own in vjp.needs for vjp in plan.primitive.vjps)
+
+
+def aspect(name: str, value_of: Callable[[str], Any]) -> Any:
+    """A property of a saved tensor: ``self_sym_strides``; `ABSENT` if it is not saved."""
+    for suffix, read in _PROPERTIES.items():
+        if name.endswith(suffix):
+            held = value_of(name.removesuffix(suffix))
+            return read(held) if isinstance(held, Tensor) else ABSENT
+    return ABSENT
 
 
 def slots_of_indices(plan: Plan, params: Mapping[str, Any]) -> list[int | None] | None:
@@ -57,11 +72,13 @@ def slots_of_indices(plan: Plan, params: Mapping[str, Any]) -> list[int | None] 
     return [tensors.get(dim) for dim in range(max(dims) + 1)]
 
 
-def parameter(name: str, params: Mapping[str, Any]) -> Any:
-    """A parameter of the primitive by torch's name; `ABSENT` if there is none."""
+def parameter(name: str, params: Mapping[str, Any], primitive: str) -> Any:
+    """A parameter of a primitive by torch's name; `ABSENT` if there is none."""
     for own in (name, *_OWN.get(name, ())):
         if own in params:
             return params[own]
+    if primitive in _DEFAULTS and name in _DEFAULTS[primitive]:
+        return _DEFAULTS[primitive][name]
     return _part_of_key(name, params["key"]) if "key" in params else ABSENT
 
 
@@ -98,15 +115,26 @@ def _index(names: Sequence[str], name: str) -> int | None:
     return names.index(name) if name in names else None
 
 
-_PLACES = {"exponent": 1, "mat1": 0, "mat2": 1, "other": 1, "self": 0, "vec": 1}
+_PLACES = {
+    "exponent": 1, "mat1": 0, "mat2": 1, "other": 1, "self": 0, "tensor": 1, "vec": 1,
+}  # fmt: skip
 """torch's names of arguments, and their places."""
 _PLACES_OF_FEW = {
-    "convolution": {"input": 0, "weight": 1}, "sort": {"indices": 1},
+    "convolution": {"input": 0, "weight": 1},
+    "sort": {"indices": 1},
     "topk": {"indices": 1}, "where": {"condition": 0},
 }  # fmt: skip
 """Primitive -> places of arguments whose names are too common for all."""
 _ASPECTS = (("_sym_sizes", "_shape"), ("_scalar_type", "_dtype"))
 """Endings of the names of an argument's properties: torch's, and those of primitives."""
+_PROPERTIES: dict[str, Callable[[Tensor], Any]] = {
+    "_sym_numel": lambda tensor: tensor.numel(),
+    "_sym_sizes": lambda tensor: tuple(tensor.shape),
+    "_sym_strides": lambda tensor: tensor.stride(),
+}
+"""Endings of the names of properties, and how a tensor has them."""
+_DEFAULTS: dict[str, dict[str, Any]] = {"add": {"alpha": 1}, "sub": {"alpha": 1}}
+"""Primitive -> parameters of torch's that it does not have, and what they are then."""
 _OWN = {
     "dim": ("dims",), "full_matrices": ("full",), "input_scale": ("rate",), "lambd": ("bound",),
     "max": ("high",), "max_val": ("high",), "min": ("low",), "min_val": ("low",),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.dtype_support import (
     COMPLEX,
@@ -224,8 +225,13 @@ def _squared(x: Any) -> Any:
     return x.astype(np.int64) if x.dtype.kind == "b" else np.square(x)
 
 
+def _rate_of_square(x: Tensor) -> Tensor:
+    # Recorded, it depends on `x` in every order, as torch's does.
+    return x.pow(1) * 2 if modes.grad and x._requires_grad else x + x
+
+
 square = op(
-    unary("square", ignore_fp_warnings(_squared), lambda x: x + x, of_integers="keep"),
+    unary("square", ignore_fp_warnings(_squared), _rate_of_square, of_integers="keep"),
     in_place=True,
 )
 

@@ -51,10 +51,12 @@ def _to_number(x: Any, *, exponent: Any) -> Any:
 
 
 def _to_number_vjp(g: Tensor, x: Tensor, exponent: Any) -> Tensor:
-    if exponent == 2:
-        return g * (x + x)
-    if exponent == 1:
-        return g
+    # Short cuts, unless the gradient is recorded: torch's depends on `x` even if it is constant.
+    if not (modes.grad and x._requires_grad):
+        if exponent == 2:
+            return g * (x + x)
+        if exponent == 1:
+            return g
     # Zero times the infinite reciprocal of zero would be NaN.
     if exponent == 0:
         return zeros_like(g)

@@ -65,6 +65,22 @@ class Parts(Node):
     def _input_metadata(self) -> tuple[OutputInfo, ...]:
         return tuple(self.info._replace(shape=Size(shape)) for shape in self.shapes)
 
+    def __getattr__(self, name: str) -> Any:
+        """What torch's nodes save: ``_saved_dim``, ``_saved_split_size`` and so on."""
+        if name == "_saved_dim":
+            return self.dim
+        if self.title != "UnbindBackward0":
+            sizes = tuple(shape[self.dim] for shape in self.shapes)
+            if name == "_saved_self_sym_sizes":
+                shape = list(self.shapes[0])
+                shape[self.dim] = sum(sizes)
+                return tuple(shape)
+            if name == "_saved_split_size":
+                return sizes[0]
+            if name == "_saved_split_sizes":
+                return sizes
+        raise AttributeError(f"{self._name()!r} object has no attribute {name!r}")
+
     def _name(self) -> str:
         return self.title
 
