@@ -70,7 +70,10 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
 
     Raises:
         RuntimeError: a gradient would have to flow through, or the shape or dtype does not fit.
+        TypeError: `out` is no tensor.
     """
+    if isinstance(result, Tensor) and not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     read = list(_tensors((args, tuple(params.values()))))
     given = [*read, *_tensors((out,))]
     if any(_is_dual(each) for each in given):

@@ -217,9 +217,16 @@ def _number(node: Any) -> int:
     return number
 
 
+OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices", "Identity", "NotImplemented")
+"""Nodes whose class torch does not generate."""
+
+
 def short_name(node: Node) -> str:
     """The name of a node as messages have it: ``Mul``, ``Squeeze1``."""
-    return re.sub(r"Backward0?(?=\d*$)", "", node._name())
+    name = node._name()
+    if name in OF_TORCH_ITSELF:
+        return f"torch::autograd::{name}"
+    return re.sub(r"Backward0?(?=\d*$)", "", name)
 
 
 def version_of(tensor: Tensor) -> int:

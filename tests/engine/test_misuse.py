@@ -36,6 +36,20 @@ def overwritten_leaf(t: Any) -> None:
     y.sum().backward()
 
 
+def overwritten_part(t: Any) -> None:
+    x = leaf(t, 3) * 2
+    y = x * x
+    x[0].add_(1)
+    y.sum().backward()
+
+
+def overwritten_base(t: Any) -> None:
+    x = leaf(t, 2, 3) * 2
+    y = x @ x.t()
+    x.zero_()
+    y.sum().backward()
+
+
 def of_function(t: Any, backward: Callable[..., Any], save: tuple[Any, ...] = ()) -> None:
     class Twice(t.autograd.Function):  # type: ignore[misc] # of either library
         @staticmethod
@@ -82,6 +96,8 @@ MISUSES: list[Callable[[Any], Any]] = [
     overwritten,
     overwritten_product,
     overwritten_leaf,
+    overwritten_part,
+    overwritten_base,
     written_leaf,
     without_backward,
     lambda t: of_function(t, lambda ctx, g: (g, g)),
@@ -91,6 +107,12 @@ MISUSES: list[Callable[[Any], Any]] = [
     lambda t: leaf(t, 3).add_(1),
     lambda t: leaf(t, 3)[0].add_(1),
     lambda t: leaf(t, 3).numpy(),
+    lambda t: leaf(t, 3).clone().__setitem__(0, None),
+    lambda t: t.abs(t.ones(2), out=3),
+    lambda t: leaf(t, 3).requires_grad_("yes"),
+    lambda t: setattr(leaf(t, 3), "shape", (3,)),
+    lambda t: setattr(leaf(t, 3), "grad", t.ones(2).double()),
+    lambda t: t.func.grad(lambda x: x.sum())(t.arange(3)),
     lambda t: t.arange(3).requires_grad_(),
     lambda t: t.ones(2) + "a",
     lambda t: None - t.ones(2),

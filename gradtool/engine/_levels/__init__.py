@@ -174,12 +174,24 @@ def for_each_example(x: Tensor, made: Tensor) -> Tensor:
 
 
 def alive(values: Sequence[Any]) -> list[Any]:
-    """Replace tensors of levels that were left by the tensors they hold."""
+    """Replace tensors of levels that were left by the tensors they hold.
+
+    Raises:
+        RuntimeError: one is batched, and the tensor that it holds has a dimension more.
+    """
     return [_unwrapped(value) for value in values]
 
 
 def _unwrapped(value: Any) -> Any:
     while value.__class__ is not Tensor and isinstance(value, Wrapped) and not value._level.alive:
+        if value._level.refuses_data:
+            raise RuntimeError(
+                "Either your tensor may have escaped from inside a function being vmapped and "
+                "this is a user error (see "
+                "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an "
+                "internal functorch error in `gen_vmap_plumbing` Please file an issue if it looks "
+                "like the latter"
+            )
         value = value._value
     return value
 

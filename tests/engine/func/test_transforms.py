@@ -218,3 +218,17 @@ def test_backward_and_data_are_refused_inside_transforms(torch: Any) -> None:
         torch.func.vmap(lambda x: x.data)(torch.ones(2))
     slope = torch.func.grad(lambda x: (x.data * x).sum())(torch.ones(2))
     assert slope.tolist() == [1.0, 1.0]
+
+
+def test_a_batched_tensor_cannot_be_used_after_its_transform(torch):
+    kept = []
+
+    def keep(x):
+        kept.append(x)
+        return x.sum()
+
+    torch.func.vmap(keep)(double(torch, 1.0, 2.0))
+    with pytest.raises(RuntimeError, match="escaped from inside a function being vmapped"):
+        kept[0] * 2
+    torch.func.grad(keep)(double(torch, 1.0, 2.0))
+    assert (kept[1] * 2).tolist() == [2.0, 4.0]

@@ -22,7 +22,7 @@ from gradtool.engine._ops.core.saved_names import (
     slots_of_indices,
 )
 from gradtool.engine._tensor import Tensor, wrap
-from gradtool.engine._views import short_name, version_of
+from gradtool.engine._views import OF_TORCH_ITSELF, short_name, version_of
 from gradtool.engine.autograd._new_nodes import Packed, Packer
 from gradtool.engine.autograd._node import (
     DETACHED_MESSAGE,
@@ -298,7 +298,7 @@ class PrimitiveNode(Node):
     def name(self) -> str:
         """The name that ``repr(tensor)`` shows as ``grad_fn``, or that of torch's class in C++."""
         name = self._name()
-        return f"torch::autograd::{name}" if name in _OF_TORCH_ITSELF else name
+        return f"torch::autograd::{name}" if name in OF_TORCH_ITSELF else name
 
     def _name(self) -> str:
         """As torch names it: ``MulBackward0``."""
@@ -372,8 +372,6 @@ TITLES_OF_GRADIENTS = {
     "sort": "ScatterBackward0", "sum": "ExpandBackward0", "tanh": "TanhBackwardBackward0",
 }  # fmt: skip
 """Primitive -> the node that torch has for its gradient, where one is made."""
-_OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices", "Identity", "NotImplemented")
-"""Nodes whose class torch does not generate."""
 _REDUCTIONS = ("sum", "mean", "prod")
 _SPELLED = {
     "i0e": "SpecialI0E", "i1e": "SpecialI1E", "imag": "Select",
@@ -387,7 +385,7 @@ def modified_in_place(tensor: Tensor, version: int, maker: Tensor | Node) -> Run
 
     `maker` is the node that it is the output of, or a tensor that has it.
     """
-    node: Any = maker._node if isinstance(maker, Tensor) else maker
+    node: Any = _maker_of(maker) if isinstance(maker, Tensor) else maker
     number = node.number if isinstance(node, OutputEdge) else 0
     name = "" if node is None else short_name(_node_of(node))
     which = f", which is output {number} of {name}," if name else ""
@@ -403,6 +401,14 @@ def modified_in_place(tensor: Tensor, version: int, maker: Tensor | Node) -> Run
         f"operation: [{tensor.type()} {list(tensor.shape)}]{which} is at version "
         f"{tensor._version}; expected version {version} instead. Hint: {hint}"
     )
+
+
+def _maker_of(tensor: Tensor) -> Node | None:
+    """The node of a tensor; for a view whose base was changed, the one that it has since."""
+    try:
+        return tensor._current_node()
+    except RuntimeError:  # autograd cannot follow the change to this view
+        return tensor._node
 
 
 def _node_of(node: Any) -> Any:

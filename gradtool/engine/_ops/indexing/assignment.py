@@ -34,7 +34,10 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         IndexError: the key is out of range or has too many indices.
         RuntimeError: `x` is a leaf that requires a gradient, or is expanded; or the value is
             of another dtype where tensors of indices pick, or is complex where `x` is real.
+        TypeError: the value is None.
     """
+    if value is None:
+        raise TypeError(f"can't assign a NoneType to a {x.type()}")
     value = beside(x, scalar_for(x, value))
     if key is False:
         return
