@@ -72,7 +72,7 @@ _HOW_NOT_TO_REQUIRE = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation "
     "use var_no_grad = var.detach()."
 )
-_CHANNELS_LAST = {
+CHANNELS_LAST = {
     "torch.channels_last": (0, 2, 3, 1),
     "torch.channels_last_3d": (0, 2, 3, 4, 1),
 }
@@ -185,9 +185,9 @@ class Tensor(TensorMethods):
     def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """True if the elements lie without gaps in row-major order, or that of `memory_format`."""
         array = self._array
-        axes = None if memory_format is None else _CHANNELS_LAST.get(str(memory_format))
+        axes = None if memory_format is None else CHANNELS_LAST.get(str(memory_format))
         if axes is not None:
-            return array.ndim == len(axes) and bool(array.transpose(axes).flags.c_contiguous)
+            return array.ndim == len(axes) and _is_packed(array, axes)
         return bool(array.flags.c_contiguous)
 
     def is_floating_point(self) -> bool:
@@ -738,6 +738,16 @@ def _copied_lazily(grad: Tensor, leaf: Any) -> Tensor:
     held = memory(grad)
     fits = held.strides == leaf.strides if is_dense(leaf) else held.flags.c_contiguous
     return copy_of(grad) if fits else wrap(_copied_like(grad._array, leaf))
+
+
+def _is_packed(array: Any, axes: tuple[int, ...]) -> bool:
+    """Return True if the elements lie without gaps, with the dimensions in this order."""
+    step = array.itemsize
+    for axis in reversed(axes):
+        if array.shape[axis] != 1 and array.strides[axis] != step:
+            return array.size == 0
+        step *= array.shape[axis]
+    return True
 
 
 def is_dense(array: Any) -> bool:

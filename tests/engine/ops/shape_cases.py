@@ -85,6 +85,8 @@ WINDOWS = [
 
 REPETITION = [
     *over("clone", lambda t, x: x.clone(), ANY),
+    OpCase("clone in channels_last", lambda t, x: x.clone(memory_format=t.channels_last),
+           (normal(1, 2, 3, 2),)),
     *over("contiguous", lambda t, x: x.contiguous(), [*ANY, (strided(normal(3, 4)),)]),
     OpCase("repeat", lambda t, x: x.repeat(2, 3), (normal(3, 4),)),
     OpCase("repeat", lambda t, x: x.repeat((2, 1, 3)) ** 2, (normal(3, 4),)),

@@ -15,6 +15,8 @@ from gradtool.engine._ops.core.kinds import constant, linear
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method
 from gradtool.engine._ops.creation.literals import as_device
+from gradtool.engine._ops.shape.expansion import in_format
+from gradtool.engine._settings import preserve_format
 from gradtool.engine._tensor import Tensor
 
 
@@ -69,6 +71,11 @@ def to(
     if out is x and given.get("copy", copy):
         out = x.clone()
         give_name(out, "ToCopyBackward0")
+    if memory_format is not None and memory_format is not preserve_format:
+        before = out
+        out = in_format(out, memory_format)
+        if out is not before:
+            give_name(out, "ToCopyBackward0")
     return out
 
 
@@ -134,7 +141,7 @@ def type_as(x: Tensor, other: Tensor) -> Tensor:
 @method()
 def cpu(x: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in host memory."""
-    return to(x, device="cpu")
+    return to(x, device="cpu", memory_format=memory_format)
 
 
 @method()
@@ -169,7 +176,7 @@ def record_stream(x: Tensor, stream: Any) -> None:
 
 def _to_kind(name: str, dtype: _dtypes.dtype) -> Callable[..., Tensor]:
     def convert(x: Tensor, memory_format: Any = None) -> Tensor:
-        return to(x, dtype)
+        return to(x, dtype, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"The tensor as {dtype.name}."

@@ -16,7 +16,8 @@ from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.overlap import has_repeats
 from gradtool.engine._ops.shape.shape import reshape_own
-from gradtool.engine._tensor import Size, Tensor
+from gradtool.engine._settings import preserve_format
+from gradtool.engine._tensor import CHANNELS_LAST, Size, Tensor
 
 if TYPE_CHECKING:
     from gradtool.engine._levels import BatchLevel
@@ -202,6 +203,28 @@ _clone = linear("clone", _copied, lambda g: g, batch=unchanged)
 contiguous_copy = linear("clone", lambda x: x.copy(order="C"), lambda g: g, batch=unchanged)
 
 
+def _laid_out(x: Any, *, axes: Ints) -> Any:
+    return x.transpose(axes).copy(order="C").transpose(np.argsort(axes))
+
+
+_copy_in_order = linear("clone", _laid_out, lambda g: g)
+
+
+def in_format(x: Tensor, memory_format: Any) -> Tensor:
+    """The tensor itself if its elements lie in the order of the format, else a copy where they do.
+
+    Raises:
+        RuntimeError: the format is of another number of dimensions.
+    """
+    axes = CHANNELS_LAST.get(str(memory_format))
+    if axes is not None and x.ndim != len(axes):
+        name = str(memory_format).removeprefix("torch.")
+        raise RuntimeError(f"required rank {len(axes)} tensor to use {name} format")
+    if x.is_contiguous(memory_format=memory_format):
+        return x
+    return contiguous_copy(x) if axes is None else _copy_in_order(x, axes=axes)
+
+
 def _repeat_rule(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
@@ -243,13 +266,16 @@ def _repeats_summed(g: Tensor, shape: Ints, repeats: Ints) -> Tensor:
 @op(method=True)
 def clone(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that the gradient flows through."""
-    return contiguous_copy(x) if str(memory_format).endswith("contiguous_format") else _clone(x)
+    if memory_format is None or memory_format is preserve_format:
+        return _clone(x)
+    copied = in_format(x, memory_format)
+    return _clone(x) if copied is x else copied
 
 
 @method()
 def contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a copy that is."""
-    return x if x.is_contiguous() else contiguous_copy(x)
+    return in_format(x, memory_format)
 
 
 @method()

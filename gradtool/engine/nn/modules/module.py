@@ -132,14 +132,16 @@ class Module(ModuleHooks, ModuleTree):
                 module._buffers[name] = None if buffer is None else fn(buffer)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Self:
+    def to(self, *args: Any, memory_format: Any = None, **kwargs: Any) -> Self:
         """Move its state to a device, or cast its floating tensors to a dtype.
 
-        The arguments are those of `Tensor.to`.
+        The arguments are those of `Tensor.to`; `memory_format` concerns tensors of four or five
+        dimensions.
         """
 
         def convert(tensor: Tensor) -> Tensor:
-            moved: Tensor = tensor.to(*args, **kwargs)
+            order = memory_format if tensor.ndim in (4, 5) else None
+            moved: Tensor = tensor.to(*args, memory_format=order, **kwargs)
             if not (tensor.is_floating_point() or tensor.is_complex()):
                 moved = tensor.to(moved.device)
             return moved

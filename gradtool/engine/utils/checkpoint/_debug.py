@@ -96,7 +96,10 @@ def _traces(log: list[_Entry], label: str) -> str:
     )
 
 
-_TEXT = """ERROR: Detected non-determinism while running activation checkpointing
+_TEXT = """An error happened while unpacking tensors; dumping logs of latest computation
+because you passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.
+
+ERROR: Detected non-determinism while running activation checkpointing
 
 You are seeing this error because you passed `debug=True` to checkpoint and tensors to be saved
 during the original forward and recomputation differ. Compare the operations of both to find where;
