@@ -745,7 +745,7 @@ def _is_packed(array: Any, axes: tuple[int, ...]) -> bool:
     step = array.itemsize
     for axis in reversed(axes):
         if array.shape[axis] != 1 and array.strides[axis] != step:
-            return array.size == 0
+            return bool(array.size == 0)
         step *= array.shape[axis]
     return True
 

@@ -29,7 +29,7 @@ _SORTS = {
 
 
 class Interval(NamedTuple):
-    """When something started and ended."""
+    """Times at which something started and ended."""
 
     start: float
     end: float
@@ -98,7 +98,7 @@ class FunctionEvent(FormattedTimes):
 
     @property
     def time_range(self) -> Interval:
-        """When it started and ended."""
+        """Its start and its end."""
         return Interval(self.start, self.start + self.cpu_time_total)
 
 

@@ -324,7 +324,7 @@ class PrimitiveNode(Node):
 
 
 def _as_saved(value: Any, is_tensor: bool) -> Any:
-    """What was saved, as torch has it: a number in the place of a tensor is a tensor there."""
+    """A saved value as torch has it: a number in the place of a tensor is a tensor there."""
     if is_tensor and isinstance(value, int | float | complex):
         return wrap(np.asarray(value))
     return value

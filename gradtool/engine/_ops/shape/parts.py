@@ -66,7 +66,7 @@ class Parts(Node):
         return tuple(self.info._replace(shape=Size(shape)) for shape in self.shapes)
 
     def __getattr__(self, name: str) -> Any:
-        """What torch's nodes save: ``_saved_dim``, ``_saved_split_size`` and so on."""
+        """Values that torch's nodes save: ``_saved_dim``, ``_saved_split_size`` and so on."""
         if name == "_saved_dim":
             return self.dim
         if self.title != "UnbindBackward0":
