@@ -35,7 +35,7 @@ RIGHT = {
         "BlockProduct",
         "GroupedRows",
     ],
-    "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup"],
+    "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }
 WRONG = {
     "losses": "NLLForgetsWeight",

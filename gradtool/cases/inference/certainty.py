@@ -64,6 +64,8 @@ def _is_random_square(value: Any) -> bool:
 def _follows(reading: Reading, parameter: inspect.Parameter, value: Any, *, only: bool) -> bool:
     name, use = parameter.name, reading.uses[parameter.name]
     if is_tensor(value):
+        if use.is_sorted and "values" not in value:
+            return False
         if use.matrix not in (None, "square") and value.get("requires_grad") is not False:
             return False  # The matrix is none of those for which the gradient is meant.
         if not is_floating(value):

@@ -66,8 +66,10 @@ def find_cases(
         tries: Tries a case.
         gaps: Errors that begin an objection which no arguments can meet.
     """
-    is_called = any(p.name in clues.uses.called or is_callable(p) for p in parameters)
-    search = SearchResult() if is_called else infer(parameters, clues, tries.attempt)
+    read_first = any(
+        p.name in clues.uses.called | clues.uses.sorted or is_callable(p) for p in parameters
+    )
+    search = SearchResult() if read_first else infer(parameters, clues, tries.attempt)
     counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
     is_doubtful = search.broken == "raised" or search.is_doubtful
     is_settled = bool(search.cases) and not is_doubtful and not counts_all
@@ -92,7 +94,7 @@ def find_cases(
         if reading is not None:
             _climb(reading, tries, search, _BUDGET, time.thread_time() + _SECONDS)
     if not is_read:
-        return infer(parameters, clues, tries.attempt) if is_called else search
+        return infer(parameters, clues, tries.attempt) if read_first else search
     if search.cases and not search.evidence and is_doubtful:
         search.evidence, search.is_guess = "the signature", True
     return search

@@ -49,6 +49,8 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     names = tuple(parameter.name for parameter in parameters)
     uses = read_uses(forward, names, text)
     helpers = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+    methods = (each for each in cls.body if isinstance(each, ast.FunctionDef))
+    helpers |= {f"{cls.name}.{each.name}": each for each in methods}
     merge_helpers(uses, forward, helpers)
     for parameter in parameters:
         uses[parameter.name].is_called |= is_callable(parameter)

@@ -39,7 +39,9 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     if use.length is not None:
         yield from ([1] * use.length, [2] * use.length, [0] * use.length)
     is_whole = use.is_whole and name in reading.clues.undifferentiated
-    if use.is_index or use.is_cast or is_whole or _is_length(name):
+    if use.is_sorted:
+        yield _sorted_values(shape, requires_grad=name not in reading.clues.undifferentiated)
+    elif use.is_index or use.is_cast or is_whole or _is_length(name):
         yield from _indices(reading, name, shape, use)
     elif use.is_mask:
         yield {"shape": list(shape or _base(reading)), "dtype": "bool"}
@@ -146,6 +148,13 @@ def square_matrices(
         yield {"values": matrices(kind, shape)}
     else:
         yield {"shape": list(shape)}
+
+
+def _sorted_values(shape: tuple[int, ...] | None, *, requires_grad: bool) -> dict[str, Any]:
+    """Ascending numbers around those of a standard normal, unevenly spaced."""
+    count = shape[-1] if shape else 5
+    values = [round(6.0 * (at + 0.2 * (at % 2)) / count - 3.0, 3) for at in range(count)]
+    return {"values": values} if requires_grad else {"values": values, "requires_grad": False}
 
 
 def _is_length(name: str) -> bool:

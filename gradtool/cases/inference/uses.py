@@ -70,6 +70,8 @@ class Use:
     loops: bool = False
     """It is iterated over."""
     attributes: set[str] = field(default_factory=set)
+    is_sorted: bool = False
+    """It is searched, so it ascends."""
     keys: set[str] = field(default_factory=set)
     """Strings that index it."""
 
@@ -92,11 +94,11 @@ def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use
 def merge_helpers(
     uses: dict[str, Use], node: ast.AST, functions: Mapping[str, ast.FunctionDef]
 ) -> None:
-    """Add the values that helpers of the module compare their arguments with."""
+    """Add the uses in helpers of the module and of the class, by the names that call them."""
     for found in ast.walk(node):
-        if not (isinstance(found, ast.Call) and isinstance(found.func, ast.Name)):
+        if not isinstance(found, ast.Call):
             continue
-        helper = functions.get(found.func.id)
+        helper = functions.get(ast.unparse(found.func))
         if helper is None:
             continue
         own = tuple(arg.arg for arg in helper.args.args)
@@ -107,6 +109,7 @@ def merge_helpers(
                 use.values += other.values
                 use.is_index |= other.is_index
                 use.is_dtype |= other.is_dtype
+                use.is_sorted |= other.is_sorted
                 use.is_called |= other.is_called
                 use.is_count |= other.is_count
 
@@ -254,6 +257,10 @@ def _method(uses: dict[str, Use], node: ast.Call, owner: ast.expr, method: str) 
             if name is not None:
                 uses[name].is_index = True
                 uses[name].gathers |= method.startswith(("gather", "scatter"))
+    if method in {"searchsorted", "bucketize"} and arguments:
+        searched = arguments[0 if method == "searchsorted" else -1]
+        if isinstance(searched, ast.Name):
+            _mark(uses, searched.id, "is_sorted")
     if method in {"masked_fill", "masked_fill_", "masked_select"} and arguments:
         for name in _names(arguments[0]):
             _mark(uses, name, "is_mask")

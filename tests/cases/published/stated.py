@@ -110,3 +110,30 @@ class SoftLookup(Function):
         of_tau = -(of_scores * (keys @ keys[rows].T)).sum() / tau
         of_shift = grad_output.sum(0) if ctx.shifts else None
         return of_keys, weights.T @ grad_output, None, of_tau, of_shift
+
+
+class PiecewiseLinear(Function):
+    """The knots are searched, so they ascend."""
+
+    @staticmethod
+    def cells(x, knots):
+        return (torch.searchsorted(knots, x.detach()) - 1).clamp(0, len(knots) - 2)
+
+    @staticmethod
+    def forward(ctx, x, values, knots):
+        at = PiecewiseLinear.cells(x, knots)
+        part = (x - knots[at]) / (knots[at + 1] - knots[at])
+        if not 0 <= part.max() < 10:
+            raise ValueError("the knots do not ascend")
+        ctx.save_for_backward(values, knots, at, part)
+        return values[at] + (values[at + 1] - values[at]) * part
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        values, knots, at, part = ctx.saved_tensors
+        slope = (values[at + 1] - values[at]) / (knots[at + 1] - knots[at])
+        of_values = torch.zeros_like(values)
+        of_values.index_add_(0, at.flatten(), ((1 - part) * grad_output).flatten())
+        of_values.index_add_(0, at.flatten() + 1, (part * grad_output).flatten())
+        return grad_output * slope, of_values, None
