@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,9 @@ _BUDGET_AGAIN = 150
 
 _SECONDS = 5.0
 """Processor time after which no further one is made, the same on a busy machine."""
+
+_SEARCH = re.compile(r"\b(searchsorted|bucketize)\(")
+"""Matches a search in ascending numbers."""
 
 _OTHERS = 8
 """Tries of other extents."""
@@ -66,9 +70,8 @@ def find_cases(
         tries: Tries a case.
         gaps: Errors that begin an objection which no arguments can meet.
     """
-    read_first = any(
-        p.name in clues.uses.called | clues.uses.sorted or is_callable(p) for p in parameters
-    )
+    is_called = any(p.name in clues.uses.called or is_callable(p) for p in parameters)
+    read_first = is_called or _searches(checkable.obj)
     search = SearchResult() if read_first else infer(parameters, clues, tries.attempt)
     counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
     is_doubtful = search.broken == "raised" or search.is_doubtful
@@ -79,6 +82,28 @@ def find_cases(
         return search
     # A backward may return a gradient for each argument, those with a default included.
     every = [tuple(filter(_is_single, parameters))] if counts_all else variants(parameters)
+    is_read = _read_cases(checkable, every, clues, tries, search)
+    if not search.cases and "'NoneType'" in search.objection:
+        # A default of None may be refused, too.
+        _read_cases(checkable, [tuple(filter(_is_single, parameters))], clues, tries, search)
+    if not is_read:
+        return infer(parameters, clues, tries.attempt) if read_first else search
+    if read_first and not is_called and not search.cases:
+        search = infer(parameters, clues, tries.attempt)
+        is_doubtful = True
+    if search.cases and not search.evidence and is_doubtful:
+        search.evidence, search.is_guess = "the signature", True
+    return search
+
+
+def _read_cases(
+    checkable: Checkable,
+    every: Iterable[Parameters],
+    clues: Clues,
+    tries: Tries,
+    search: SearchResult,
+) -> bool:
+    """Add to a search what reading finds for some parameters; return False without source."""
     deadline = time.thread_time() + _SECONDS
     is_read = False
     for required in every:
@@ -88,16 +113,15 @@ def find_cases(
         search.objects = search.objects or dict(_objects(reading))
         _climb(reading, tries, search, _BUDGET if not is_read else _BUDGET_AGAIN, deadline)
         is_read = True
-    if not search.cases and "'NoneType'" in search.objection:
-        # A default of None may be refused, too.
-        reading = read(checkable.obj, tuple(filter(_is_single, parameters)), clues)
-        if reading is not None:
-            _climb(reading, tries, search, _BUDGET, time.thread_time() + _SECONDS)
-    if not is_read:
-        return infer(parameters, clues, tries.attempt) if read_first else search
-    if search.cases and not search.evidence and is_doubtful:
-        search.evidence, search.is_guess = "the signature", True
-    return search
+    return is_read
+
+
+def _searches(function: Any) -> bool:
+    """Return True if a Function searches a tensor, which has to ascend and may not change."""
+    try:
+        return bool(_SEARCH.search(inspect.getsource(function)))
+    except (OSError, TypeError):
+        return False
 
 
 def _has_default(parameter: inspect.Parameter) -> bool:

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
-_TEST, _RANGE, _CALL, _NUMBER, _SORTED, _OTHER = (
-    "test", "range", "call", "number", "sorted", "other"
-)  # fmt: skip
+_TEST, _RANGE, _CALL, _NUMBER, _OTHER = "test", "range", "call", "number", "other"
 """Kinds of uses."""
 
 
@@ -32,8 +30,6 @@ class PlainUses:
     """By forward; or by backward alone, for the slope of a surrogate."""
     adjoints: frozenset[str] = frozenset()
     """Called by backward with a cotangent, in which they are linear then."""
-    sorted: frozenset[str] = frozenset()
-    """Searched by ``torch.searchsorted(knots, x)`` or ``torch.bucketize(x, knots)``."""
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
 
@@ -76,7 +72,6 @@ def plain_uses(
         numbers=frozenset(name for name in kinds if _NUMBER in kinds[name]),
         called=called,
         adjoints=adjoints,
-        sorted=frozenset(name for name in kinds if _SORTED in kinds[name]),
         anything=frozenset(kinds),
     )
 
@@ -166,8 +161,4 @@ def _kind(parent: ast.AST, child: ast.AST) -> str:
             return _NUMBER
         case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="tensor")):
             return _NUMBER
-        case ast.Call(func=ast.Attribute(attr="searchsorted"), args=[first, *_]) if first is child:
-            return _SORTED
-        case ast.Call(func=ast.Attribute(attr="bucketize"), args=[*_, last]) if last is child:
-            return _SORTED
     return _OTHER
