@@ -26,9 +26,11 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     likeliest = search.likeliest
     if likeliest is None:
         return None
-    objects = {**_made_by_code(checkable, likeliest), **search.objects}
+    given = dict(zip(_names(checkable), likeliest.args, strict=False))
+    objects = {**_made_by_code(given), **search.objects}
+    objects = {name: kind for name, kind in objects.items() if type(given.get(name)) is not list}
     if objects and checkable.is_function:
-        return _skeleton(checkable, likeliest, objects)
+        return _skeleton(checkable, given, objects)
     if is_serializable(likeliest):
         return (
             "add a case in gradtool.yaml, starting from this one, which forward rejects: "
@@ -40,12 +42,15 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     )
 
 
-def _made_by_code(checkable: Checkable, likeliest: CaseConfig) -> dict[str, str]:
+def _names(checkable: Checkable) -> list[str]:
+    return [parameter.name for parameter in checkable.parameters()]
+
+
+def _made_by_code(given: Mapping[str, Any]) -> dict[str, str]:
     """The parameters whose likeliest value is an object of a class, with its kind."""
-    names = [parameter.name for parameter in checkable.parameters()]
     return {
         name: _kind(value["literal"])
-        for name, value in zip(names, likeliest.args, strict=False)
+        for name, value in given.items()
         if isinstance(value, dict) and _code_of(value.get("literal")) is None
     }
 
@@ -85,10 +90,8 @@ def _by_shape(value: Any) -> Any:
     return {"shape": list(entries.shape), **rest}
 
 
-def _skeleton(checkable: Checkable, likeliest: CaseConfig, objects: Mapping[str, str]) -> str:
-    names = [parameter.name for parameter in checkable.parameters()]
-    given = zip(names, likeliest.args, strict=False)
-    values = [name if name in objects else _in_code(value) for name, value in given]
+def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[str, str]) -> str:
+    values = [name if name in objects else _in_code(value) for name, value in given.items()]
     wanted = " and ".join(f"`{name}`, {kind}," for name, kind in objects.items())
     return (
         f"create {wanted} in a static method of {checkable.name}: "
