@@ -202,6 +202,34 @@ def test_the_hint_names_the_keys_of_a_dict_and_spells_dtypes_as_code() -> None:
     assert none.value.hint.endswith("requires_grad=True), state, torch.float64")
 
 
+class Packed(torch.Tensor):
+    """Without the memory that its constructor should get."""
+
+    def __new__(cls, bits: int) -> Any:
+        return object.__new__(cls)
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+
+    def unpacked(self) -> Any:
+        return Unpacked.apply(self)
+
+
+class Unpacked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, packed: Packed) -> Any:
+        return packed.bits * packed
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad
+
+
+def test_a_subclass_of_tensor_is_not_constructed() -> None:
+    with pytest.raises(NoCase, match="no arguments found"):
+        resolve_cases(checkable_class(Unpacked), Settings())
+
+
 class Chain(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Any, links: Any, options: Any) -> Any:

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from gradtool.adapters.library import library
 from gradtool.cases.inference.roles import plain_values
 
 _EXTENTS = (4, 6, 8)
@@ -14,7 +15,12 @@ _EXTENTS = (4, 6, 8)
 
 
 def constructed(cls: type[Any]) -> Any:
-    """An object of a class, made with defaults if these suffice; None if its constructor raises."""
+    """An object of a class, made with defaults if these suffice; None if its constructor raises.
+
+    Subclasses of Tensor are left out: their constructors do not make the data.
+    """
+    if issubclass(cls, library().Tensor):
+        return None
     for make in (_no_arguments, _likely_arguments):
         try:
             return cls(**make(cls))
