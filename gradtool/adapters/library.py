@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from gradtool.verify.protocol.observation import Array, Cotangents, Cut, FailureKind, Primals
@@ -113,8 +113,14 @@ class Library(Protocol):
     def record(self, bound: BoundCall, tensors: Sequence[Any], cuts: list[Cut]) -> Outputs:
         """Return the outputs, differentiated by the steps of forward and never by a backward.
 
-        Functions inside are treated alike. No step is hidden by `no_grad` or `detach`. Where
-        tensors that are differentiated turn into plain numbers is added to `cuts`.
+        Functions inside are treated alike, as in `recording`.
+        """
+
+    def recording(self, cuts: list[Cut]) -> AbstractContextManager[None]:
+        """Differentiate Functions that are applied in the block by the steps of their forward.
+
+        No step is hidden by `no_grad` or `detach`. Where tensors that are differentiated turn into
+        plain numbers is added to `cuts`.
         """
 
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:

@@ -12,6 +12,9 @@ def simplified(
     graph: Graph, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Expression | None:
     """Return a simpler expression for the same value; None if there is none."""
+    if name in _PASSING_SIGNS and args and _is(args[0], "neg"):
+        passed = graph.call("method", name, (args[0].args[0], *args[1:]), kwargs)
+        return graph.operator("neg", passed)
     if name in _RULES and not kwargs:
         found = _RULES[name](graph, *args)
         return found if isinstance(found, Expression) else None
@@ -78,7 +81,21 @@ def _times(graph: Graph, number: Any, other: Any) -> Any:
         return graph.operator("mul", number * other.args[0], other.args[1])
     if _is(other, "neg"):
         return graph.operator("neg", graph.operator("mul", number, other.args[0]))
+    inner, rest = _leading_number(graph, other)
+    if number * inner in {1, -1}:
+        return rest if number * inner == 1 else graph.operator("neg", rest)
     return None
+
+
+def _leading_number(graph: Graph, value: Any) -> tuple[Any, Any]:
+    """The number that a product or quotient begins with, one if it is none, and the rest."""
+    if not (_is(value, "mul") or _is(value, "div")):
+        return 1, value
+    left, right = value.args
+    if _number(left) and value.name == "mul":
+        return left, right
+    number, rest = _leading_number(graph, left)
+    return (1, value) if number == 1 else (number, graph.operator(value.name, rest, right))
 
 
 def _div(graph: Graph, left: Any, right: Any) -> Any:
@@ -100,6 +117,9 @@ def _neg(graph: Graph, value: Any) -> Any:
 def _pow(_: Graph, base: Any, exponent: Any) -> Any:
     return base if _number(exponent) and exponent == 1 else None
 
+
+_PASSING_SIGNS = frozenset({"expand", "reshape", "squeeze", "sum", "transpose", "unsqueeze"})
+"""Methods before which a sign may as well come after them."""
 
 _RULES: dict[str, Callable[..., Any]] = {
     "add": _add,

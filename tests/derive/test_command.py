@@ -141,3 +141,46 @@ def test_a_class_that_is_right_for_one_extent_alone_says_so(
     out, _ = capsys.readouterr()
     assert "# The loop on line 32 is unrolled into 2 steps." in out
     assert "# Right only for arguments like these: wrong where extent 3 of `x` is 4." in out
+
+
+RMS = """
+import torch
+
+
+class RmsNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True))
+"""
+
+
+def test_numbers_that_cancel_are_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "my_ops.py"
+    path.write_text(RMS, encoding="utf-8")
+    assert main(["derive", str(path)]) == 0
+    out, _ = capsys.readouterr()
+    assert "grad_output * t - t2 / x.shape[-1] * x\n" in out
+
+
+SPREAD = """
+import torch
+
+
+class Ratio(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        total = x.sum(-1, keepdim=True)
+        return x / total
+"""
+
+
+def test_a_sign_comes_after_the_sum_of_what_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "my_ops.py"
+    path.write_text(SPREAD, encoding="utf-8")
+    assert main(["derive", str(path)]) == 0
+    out, _ = capsys.readouterr()
+    assert "(-" not in out

@@ -379,6 +379,22 @@ With `-v`, and in the JSON and HTML reports, each case names its evidence:
 
 To rely on evaluations alone, use `--no-witness`, or `witness: false` in the configuration.
 
+## The explanation
+
+A finding also says which mistake explains the wrong gradient. gradtool compares the gradient with
+factors, transposes and other rearrangements of the derivative. Then it holds each recorded step of
+`forward` constant in turn: if the gradient lacks exactly what flows through a step, "backward
+treats `var` (line 8) as a constant"; a path may also be counted twice or have the wrong sign.
+Finally, it runs `forward` with one expression altered at a time, such as a sum for a mean, another
+operand, or a factor left out. An explanation must fit the gradients for other cotangents and at a
+point nearby, too; otherwise, it is dropped.
+
+For a wrong second derivative, gradtool does the same with the steps of `backward`. It runs
+`backward` with `detach` and `no_grad` without effect and with the steps of inner Functions in place
+of their own `backward`. That recorded `backward` has the second derivatives that `forward` implies,
+so a step that double backward leaves out or gets wrong shows: "double backward treats `x.detach()`
+(line 12) as a constant".
+
 ## The cost of a pass
 
 With a witness, a correct gradient passes without a Jacobian. For a random signed cotangent `u`, one

@@ -1,4 +1,4 @@
-"""A finding says which step of forward a wrong backward got wrong, and never a wrong one."""
+"""A finding says which step of forward or backward was got wrong, and never a wrong one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import pytest
 from gradtool.run.runner import check
 from tests.options import check_options
 
-MODULES = [Path(__file__).with_name(name) for name in ("wrong_steps.py", "wrong_formulas.py")]
+MODULES = [
+    Path(__file__).with_name(f"wrong_{name}.py")
+    for name in ("steps", "formulas", "double_backward")
+]
 
 
 def _expected(module: Path) -> dict[str, str | None]:
@@ -34,7 +37,7 @@ EXPECTED = {name: says for module in MODULES for name, says in _expected(module)
 @cache
 def _hints(engine: str) -> dict[str, str]:
     paths = tuple(str(module) for module in MODULES)
-    report = check(check_options(paths=paths, select=("GT101",), engine=engine))
+    report = check(check_options(paths=paths, select=("GT101", "GT201", "GT202"), engine=engine))
     hints: dict[str, str] = {}
     for finding in report.findings():
         name = finding.node_id.split("::")[1].split("[")[0]

@@ -259,7 +259,7 @@ class MahalanobisNotSymmetric(Function):
 
 
 class SiluBetaInnerForgotten(Function):
-    says = "backward is missing the factor 1.7 on the path through `s` (line LINE)"
+    says = "passes the gradient of `beta * x` (line LINE) to `x` without its factor"
 
     @staticmethod
     def forward(ctx, x, beta):
@@ -524,3 +524,151 @@ class TopkGateNotRenormalised(Function):
     @staticmethod
     def sample_inputs():
         yield (r(3, 4),)
+
+
+class ScanUsesTheNewState(Function):
+    says = "backward takes the derivative of `a * h + x[t]` (line LINE) at the new `h`"
+
+    @staticmethod
+    def forward(ctx, a, x):
+        h, states = torch.zeros_like(x[0]), []
+        for t in range(len(x)):
+            h = a * h + x[t]  # <-
+            states.append(h)
+        out = torch.stack(states)
+        ctx.save_for_backward(a, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        a, out = ctx.saved_tensors
+        gh, ga, gx = torch.zeros_like(a), torch.zeros_like(a), []
+        for t in reversed(range(len(g))):
+            gh = gh * a + g[t]
+            ga = ga + gh * out[t]
+            gx.insert(0, gh)
+        return ga, torch.stack(gx)
+
+    @staticmethod
+    def sample_inputs():
+        yield r(3), r(4, 3)
+
+
+class PowerKeepsItsExponent(Function):
+    says = "backward multiplies the path through `x.abs() ** 2.5` (line LINE) by `x.abs()`"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.abs() ** 2.5  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2.5 * x.abs() ** 2.5 * x.sign()
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
+
+
+class InnerMeanForSum(Function):
+    says = "backward differentiates `x.sum()` where forward has `x.mean()` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        e = x.mean().exp()  # <-
+        ctx.save_for_backward(x, e)
+        return x * e
+
+    @staticmethod
+    def backward(ctx, g):
+        x, e = ctx.saved_tensors
+        return g * e + (g * x).sum() * e
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
+
+
+class AnchorOfOnePair(Function):
+    says = "the gradient of `a` treats `far` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, a, p, n):
+        near = ((a - p) ** 2).sum(-1)
+        far = ((a - n) ** 2).sum(-1)  # <-
+        ctx.save_for_backward(a, p, n)
+        return near - far
+
+    @staticmethod
+    def backward(ctx, g):
+        a, p, n = ctx.saved_tensors
+        g = 2 * g.unsqueeze(-1)
+        return g * (a - p), -g * (a - p), g * (a - n)
+
+    @staticmethod
+    def sample_inputs():
+        yield r(4, 3), r(4, 3), r(4, 3)
+
+
+class RoundedConstant(Function):
+    says = "1.4427 is used instead of 1 / log(2) = 1.442695041"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.log2(1 + torch.exp(x)) + 0.1 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (torch.sigmoid(x) * 1.4427 + 0.1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
+
+
+class SoftmaxSumSign(Function):
+    says = "wrong sign on the path through the sum in `torch.softmax(x, -1)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.softmax(x, -1)  # <-
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return y * (g + (g * y).sum(-1, keepdim=True))
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
+
+
+class DecayAndItsComplement(Function):
+    says = "backward differentiates `(1 - beta) * m + (1 - beta) * x[t]` where forward has"
+
+    @staticmethod
+    def forward(ctx, x, beta):
+        m, means = torch.zeros_like(x[0]), []
+        for t in range(len(x)):
+            m = beta * m + (1 - beta) * x[t]
+            means.append(m)
+        ctx.beta = beta
+        return torch.stack(means)
+
+    @staticmethod
+    def backward(ctx, g):
+        gm, gx = torch.zeros_like(g[0]), []
+        for t in reversed(range(len(g))):
+            gm = (1 - ctx.beta) * (gm + g[t])
+            gx.insert(0, gm)
+        return torch.stack(gx), None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(4, 2), 0.8

@@ -138,11 +138,13 @@ class CountsTwice(OneInput):
 
 
 class AttentionForgetsScale(Function):
-    says = "the gradient of `q` is the derivative times 3"
+    says = (
+        "the gradient of `q` differentiates `q @ k.T` where forward has `q @ k.T / 3.0` (line LINE)"
+    )
 
     @staticmethod
     def forward(ctx, q, k, v):
-        scores = q @ k.T / 3.0
+        scores = q @ k.T / 3.0  # <-
         p = torch.softmax(scores, -1)
         out = p @ v
         ctx.save_for_backward(q, k, v, p)

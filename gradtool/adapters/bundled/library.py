@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,14 @@ class _Bundled:
         return error.kind if isinstance(error, ContractError) else "raised"
 
     def record(self, bound: BoundCall, tensors: Sequence[Any], cuts: list[Cut]) -> Outputs:
+        with self.recording(cuts):
+            return bound(tensors)
+
+    @contextmanager
+    def recording(self, cuts: list[Cut]) -> Iterator[None]:
         with recording() as record:
             try:
-                return bound(tensors)
+                yield
             finally:
                 cuts += [Cut(*each) for each in record.cuts]
 

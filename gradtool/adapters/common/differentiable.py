@@ -19,6 +19,7 @@ from gradtool.adapters.common.contained_tensors import lost_gradients
 from gradtool.adapters.common.executable_lines import lines_of, traced
 from gradtool.adapters.common.forward_mode import TangentMap
 from gradtool.adapters.common.random_state import global_generators
+from gradtool.adapters.common.recorded_backward import RecordedBackward
 from gradtool.adapters.common.recorded_forward import RecordedForward
 from gradtool.adapters.common.recorded_steps import RecordedSteps
 from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
@@ -95,18 +96,18 @@ class FunctionDifferentiable:
 
     @property
     def cuts(self) -> Sequence[Cut]:
-        """Of a function from `recorded`: where its last call left the library."""
+        """Of a recorded function: where its last call left the library."""
         recorded = self._bound.callable
-        return recorded.cuts if isinstance(recorded, RecordedForward) else ()
+        return recorded.cuts if isinstance(recorded, RecordedForward | RecordedBackward) else ()
 
     def steps(self, primals: Primals) -> list[Step]:
-        """Of a function from `recorded`: return the steps of forward, the last ones first."""
+        """Of a recorded function: return the steps of its code, the last ones first."""
         return list(RecordedSteps(self._bound, primals).steps)
 
     def without(
         self, primals: Primals, cotangents: Cotangents, constant: Sequence[Sequence[Step]]
     ) -> list[tuple[Array | None, ...]]:
-        """Of a function from `recorded`: return the gradients when steps are held constant."""
+        """Of a recorded function: return the gradients when steps are held constant."""
         recorded = RecordedSteps(self._bound, primals)
         return [recorded.gradients(cotangents, each) for each in constant]
 
@@ -271,9 +272,18 @@ class FunctionDifferentiable:
 
     def backward_map(self, cotangents: Cotangents) -> FunctionDifferentiable:
         """Return the map (primals, cotangents) -> gradients, as a Differentiable of its own."""
+        return self._map_of_backward(BackwardMap, cotangents)
+
+    def recorded_backward(self, cotangents: Cotangents) -> FunctionDifferentiable:
+        """Return the same map, differentiated by the steps of backward."""
+        return self._map_of_backward(RecordedBackward, cotangents)
+
+    def _map_of_backward(
+        self, kind: type[BackwardMap], cotangents: Cotangents
+    ) -> FunctionDifferentiable:
         given = [(at, array) for at, array in enumerate(cotangents) if array is not None]
         arguments = self._bound.arguments
-        function = BackwardMap(self._bound, arguments.differentiable, [at for at, _ in given])
+        function = kind(self._bound, arguments.differentiable, [at for at, _ in given])
         tensors = arguments.fresh(self.primals)
         for _, array in given:
             tensors.append(library().tensor(np.array(array)))

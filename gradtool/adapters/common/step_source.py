@@ -121,6 +121,8 @@ def _computes(node: ast.AST, operation: str) -> bool:
     match node:
         case ast.BinOp(op=op) | ast.UnaryOp(op=op):
             return _OPERATORS.get(type(op)) == operation
+        case ast.Call(func=ast.Attribute(attr="detach")) | ast.Attribute(attr="data"):
+            return operation == "view"  # Where nothing hides a step they are views.
         case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
             return name.strip("_") == operation
     return False

@@ -152,7 +152,20 @@ class BackwardMap:
                 for at, cotangent in zip(self._given, tensors[count:], strict=True)
             ]
             targets = [p for p, needed in zip(primals, self._differentiable, strict=True) if needed]
-            return _recorded_gradients(pairs, targets, recording)
+            return self.gradients(pairs, targets, recording)
+
+    def gradients(
+        self, pairs: Sequence[tuple[Any, Any]], targets: Sequence[Any], recording: bool
+    ) -> tuple[Any, ...]:
+        """Return the gradients of `targets` for pairs of an output and its cotangent."""
+        roots = [pair for pair in pairs if pair[0] is not None and pair[0].requires_grad]
+        if not roots or not targets:
+            return (None,) * len(targets)
+        outputs, cotangents = zip(*roots, strict=True)
+        found: tuple[Any, ...] = library().torch.autograd.grad(
+            outputs, targets, cotangents, create_graph=recording, allow_unused=True
+        )
+        return found
 
 
 def _on_device_of(output: Any, cotangent: Any) -> Any:
@@ -162,16 +175,3 @@ def _on_device_of(output: Any, cotangent: Any) -> Any:
 def _requiring_grad(tensor: Any) -> Any:
     """Return the tensor, or one outside its graph, to differentiate with respect to."""
     return tensor if tensor.requires_grad else tensor.detach().requires_grad_()
-
-
-def _recorded_gradients(
-    pairs: Sequence[tuple[Any, Any]], targets: Sequence[Any], recording: bool
-) -> tuple[Any, ...]:
-    roots = [pair for pair in pairs if pair[0] is not None and pair[0].requires_grad]
-    if not roots or not targets:
-        return (None,) * len(targets)
-    outputs, cotangents = zip(*roots, strict=True)
-    gradients: tuple[Any, ...] = library().torch.autograd.grad(
-        outputs, targets, cotangents, create_graph=recording, allow_unused=True
-    )
-    return gradients

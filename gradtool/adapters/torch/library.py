@@ -11,7 +11,7 @@ import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -122,8 +122,11 @@ class _PyTorch:
         return "raised"
 
     def record(self, bound: BoundCall, tensors: Sequence[Any], cuts: list[Cut]) -> Outputs:
-        with recording(self.torch, cuts):
+        with self.recording(cuts):
             return bound.through(values_of(bound), tensors)
+
+    def recording(self, cuts: list[Cut]) -> AbstractContextManager[None]:
+        return recording(self.torch, cuts)
 
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:
         dims = tuple([0 if flag else None for flag in stacked])

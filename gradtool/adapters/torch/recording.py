@@ -98,6 +98,17 @@ def _unchanged(packed: Any) -> Any:
     return packed
 
 
+@contextmanager
+def _undispatched(autograd: Any) -> Iterator[None]:
+    """Let `autograd.grad` run backward within the modes of its caller, and not outside of one."""
+    before = autograd.has_torch_function
+    autograd.has_torch_function = lambda _: False
+    try:
+        yield
+    finally:
+        autograd.has_torch_function = before
+
+
 def _transparent(torch: Any, cuts: list[Cut]) -> Any:
     """The mode in which neither `no_grad` nor `detach` hides a step."""
     kept = (torch.Tensor.detach, torch.detach, torch.Tensor.data.__get__)
@@ -109,6 +120,9 @@ def _transparent(torch: Any, cuts: list[Cut]) -> Any:
         ) -> Any:
             if function is torch._C._set_grad_enabled:
                 return None
+            if function is torch.autograd.grad:
+                with self, _undispatched(torch.autograd):
+                    return function(*args, **(kwargs or {}))
             if function in kept:
                 return args[0].view_as(args[0])
             if function in conversions and args[0].requires_grad:

@@ -72,6 +72,8 @@ def _words(made: Alteration, who: str) -> str:
             return f"{who} differentiates only the last {turns} of the loop on line {made.line}"
         case "held":
             return f"{who} treats {made.other} in {place} as a constant"
+        case "negated":
+            return f"{who} has the wrong sign on the path through {made.other} in {place}"
         case "first":
             return f"{who} uses the first entries of `{made.other}` where forward has {place}"
         case "unscaled":

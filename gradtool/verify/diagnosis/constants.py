@@ -34,6 +34,8 @@ _KNOWN = {
     "e": math.e,
     "log(2)": math.log(2),
     "log(10)": math.log(10),
+    "1 / log(2)": 1 / math.log(2),
+    "1 / log(10)": 1 / math.log(10),
     "sqrt(2)": math.sqrt(2),
     "1 / sqrt(2)": math.sqrt(0.5),
     "sqrt(pi)": math.sqrt(math.pi),

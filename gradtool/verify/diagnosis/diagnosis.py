@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.guesses import GUESSES, agrees
+from gradtool.verify.diagnosis.guesses import GUESSES, agrees, has_wrong_factor
 from gradtool.verify.diagnosis.partial_errors import LOOSE, PARTIAL_ERRORS
 from gradtool.verify.protocol.coordinates import FloatArray
 
@@ -37,6 +37,8 @@ class Diagnosis:
     compared: int = 0
     loose: bool = True
     """The explanation leaves open which mistake it is."""
+    is_factor: bool = False
+    """The gradient is a multiple of the derivative."""
 
     @property
     def hint(self) -> str:
@@ -58,7 +60,8 @@ def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Dia
                 return Diagnosis(f"the gradient of `{name}` {text}")
             if agrees(comparison, expected):
                 found = _fitting(f"the gradient of `{name}` {text}", comparison, expected)
-                return replace(found, loose=guess in LOOSE)
+                is_factor = guess is has_wrong_factor
+                return replace(found, loose=guess in LOOSE, is_factor=is_factor)
     return None
 
 

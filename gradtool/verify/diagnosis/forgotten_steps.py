@@ -28,6 +28,9 @@ from gradtool.verify.thresholds.diagnosis import (
     STEPS_MOST,
 )
 
+_PLAIN = (-1.0, 1.0, -2.0)
+"""Factors of a part that is missing, that is counted twice, or that has the wrong sign."""
+
 
 @dataclass(frozen=True)
 class _Share:
@@ -43,6 +46,48 @@ def forgotten_step(
     derivatives: Derivatives, recorded: Examinable | None, comparison: Comparison, name: str
 ) -> Explanation | None:
     """The sentence that names the step; None if none explains the gradients."""
+    return _named(derivatives, recorded, comparison, "backward", f"the gradient of `{name}`")
+
+
+def forgotten_step_of_backward(
+    derivatives: Derivatives, recorded: Examinable, comparison: Comparison, name: str
+) -> Explanation | None:
+    """The sentence that names the step of backward whose derivative double backward got wrong.
+
+    Args:
+        derivatives: The second derivatives.
+        recorded: The map from primals and cotangents to gradients, by the steps of backward.
+        comparison: The wrong second derivative by one argument.
+        name: The name of the argument.
+    """
+    try:
+        if not _is_exact(derivatives, recorded):
+            return None
+    except Exception:  # Backward may do what cannot be differentiated step by step.
+        return None
+    who = "double backward", f"the derivative with respect to `{name}`"
+    return _named(derivatives, recorded, comparison, *who)
+
+
+def _is_exact(derivatives: Derivatives, recorded: Examinable) -> bool:
+    """Return True if the steps of backward have the derivatives that those of forward imply."""
+    looks, implied = Looks(derivatives, derivatives.inputs), derivatives.recorded
+    if implied is None:
+        return False
+    primals, cotangents = looks.first.primals, looks.first.cotangents
+    one, other = (looks.flat(*each.vjps(primals, [cotangents])) for each in (implied, recorded))
+    scale = np.abs(one).max(initial=0.0)
+    return bool(np.abs(one - other).max(initial=0.0) <= looks.precision * scale)
+
+
+def _named(
+    derivatives: Derivatives,
+    recorded: Examinable | None,
+    comparison: Comparison,
+    every: str,
+    only: str,
+) -> Explanation | None:
+    """The sentence about `every` gradient, if one step explains them all, or about `only` one."""
     if recorded is None or comparison.exact is None:
         return None
     try:
@@ -50,16 +95,18 @@ def forgotten_step(
         if all(derivatives.comparison(each).exact is not None for each in derivatives.inputs):
             found = _Search(derivatives, recorded, derivatives.inputs).run()
         if found:
-            return _explanation("backward", found)
+            return _explanation(every, found)
         found = _Search(derivatives, recorded, (comparison.argument,)).run()
     except Exception:  # The user's code may raise anything at another point.
         return None
-    return _explanation(f"the gradient of `{name}`", found) if found else None
+    return _explanation(only, found) if found else None
 
 
 def _explanation(who: str, found: _Share) -> Explanation:
     step = found.steps[-1]
-    return Explanation(f"{who} {_words(found)}", step.path, step.line)
+    text = f"{who} {_words(found)}"
+    is_plain = found.factor in _PLAIN and all(each.is_of_source for each in found.steps)
+    return Explanation(text, step.path, step.line, is_plain)
 
 
 class _Search:

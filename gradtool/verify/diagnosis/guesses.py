@@ -188,7 +188,13 @@ def _is_of_another_argument(derivatives: Derivatives, comparison: Comparison) ->
             name = arguments[other].name
             order = "check the order of the values that backward returns"
             yield f"is that of `{name}`: {order}", value
-            yield f"is minus that of `{name}`: {order}", -value
+
+
+def is_minus_that_of_another_argument(derivatives: Derivatives, comparison: Comparison) -> Guesses:
+    """Gradients returned in the wrong order; or one step that only one of them goes through."""
+    for text, value in _is_of_another_argument(derivatives, comparison):
+        assert value is not None
+        yield text.replace("is that of", "is minus that of"), -value
 
 
 def _in_place_of(comparison: Comparison, other: FloatArray) -> FloatArray | None:
@@ -226,7 +232,8 @@ def _is_only_diagonal(_: Derivatives, comparison: Comparison) -> Guesses:
         yield text, np.diag(np.diag(numeric))
 
 
-def _has_wrong_factor(_: Derivatives, comparison: Comparison) -> Guesses:
+def has_wrong_factor(_: Derivatives, comparison: Comparison) -> Guesses:
+    """All of the gradient is a multiple of the derivative."""
     everywhere = np.ones(comparison.analytic.shape, dtype=bool)
     factor = common_factor(comparison, everywhere)
     if factor:
@@ -274,12 +281,13 @@ GUESSES: Sequence[Guess] = (
     _is_not_conjugated,
     _is_transposed,
     _is_of_another_argument,
+    is_minus_that_of_another_argument,
     _swaps_outputs,
     _is_only_diagonal,
     _is_rearranged,
     _has_rearranged_cotangent,
     _is_for_an_averaged_cotangent,
-    _has_wrong_factor,
+    has_wrong_factor,
 )
 
 

@@ -22,6 +22,8 @@ class Explanation:
     text: str
     path: str
     line: int
+    is_plain: bool = True
+    """Its words are in the source: they name neither a computed factor nor an inner operation."""
 
 
 @dataclass(frozen=True)

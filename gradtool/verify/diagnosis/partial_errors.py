@@ -14,7 +14,9 @@ from gradtool.verify.diagnosis.guesses import (
     common_factor,
     factor_words,
     has_entries,
+    has_wrong_factor,
     input_block,
+    is_minus_that_of_another_argument,
     is_taken_at_output,
 )
 from gradtool.verify.diagnosis.monomials import is_off_by_a_product, is_without_a_term
@@ -220,8 +222,17 @@ PARTIAL_ERRORS: Sequence[Guess] = (
 )
 
 
-LOOSE: Sequence[Guess] = (_is_wrong_in_a_region, _is_scaled_by_rows, _is_scaled_in_one_branch)
-"""Those of them that say what is wrong by numbers alone, and not which mistake it is."""
+LOOSE: Sequence[Guess] = (
+    is_minus_that_of_another_argument,
+    has_wrong_factor,
+    _misses_outputs,
+    _is_wrong_in_a_region,
+    is_off_by_a_product,
+    is_without_a_term,
+    _is_scaled_by_rows,
+    _is_scaled_in_one_branch,
+)
+"""Guesses that say what is wrong by numbers alone, and not which mistake it is."""
 
 
 def _wrong(comparison: Comparison) -> BoolArray:

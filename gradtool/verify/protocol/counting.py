@@ -124,6 +124,10 @@ class _Counted:
     def backward_map(self, cotangents: Cotangents) -> Examinable:
         return _counted(self._inner.backward_map(cotangents), self._counter, self._order + 1)
 
+    def recorded_backward(self, cotangents: Cotangents) -> Examinable:
+        inner = self._inner.recorded_backward(cotangents)
+        return _counted(inner, self._counter, self._order + 1)
+
     def recorded(self) -> Examinable | None:
         other = self._inner.recorded()
         return None if other is None else self._derived(other)

@@ -142,12 +142,19 @@ class Examinable(Differentiable, Protocol):
         differentiates. Where it leaves the engine a part of them is missing, or a call raises.
         """
 
+    def recorded_backward(self, cotangents: Cotangents) -> Examinable:
+        """The same function as from `backward_map`, differentiated by the steps of ``backward``.
+
+        Its derivatives are exact where backward is right and consists of operations that the
+        engine differentiates; no `detach` and no backward of another Function plays a part.
+        """
+
     @property
     def cuts(self) -> Sequence[Cut]:
-        """Of a function from `recorded`: where its last call left the engine."""
+        """Of a recorded function: where its last call left the engine."""
 
     def steps(self, primals: Primals) -> Sequence[Step]:
-        """Of a function from `recorded`: the steps of forward, those next to the outputs first.
+        """Of a recorded function: the steps of its code, those next to the outputs first.
 
         Raises what the user's code or the engine raises, as `without` does.
         """
@@ -155,15 +162,15 @@ class Examinable(Differentiable, Protocol):
     def without(
         self, primals: Primals, cotangents: Cotangents, constant: Sequence[Sequence[Step]]
     ) -> list[tuple[Array | None, ...]]:
-        """Of a function from `recorded`: the gradients when some steps are held constant.
+        """Of a recorded function: the gradients when some steps are held constant.
 
         Args:
-            primals: The point, where forward has to have all of these steps.
+            primals: The point, where the code has to have all of these steps.
             cotangents: As for `vjps`.
             constant: The steps to hold constant, for each of the results.
 
         Raises:
-            KeyError: forward has no such step at this point.
+            KeyError: The code has no such step at this point.
         """
 
     def alterations(self, primals: Primals) -> Sequence[Alteration]:

@@ -210,6 +210,11 @@ class Step:
         """The variable, or the expression."""
         return self.name or self.code or self.operation
 
+    @property
+    def is_of_source(self) -> bool:
+        """Return True if it is shown as the user wrote it."""
+        return bool(self.name or self.code)
+
     def by(self, operand: str) -> Step:
         """Return what passes from this to one of its operands."""
         return replace(self, operand=operand)
@@ -219,6 +224,7 @@ AlterationKind = Literal[
     "branch",
     "turns",
     "held",
+    "negated",
     "kept",
     "other",
     "first",
@@ -235,6 +241,7 @@ AlterationKind = Literal[
 * ``branch``: the other branch of a condition is taken
 * ``turns``: only the last turns of a loop are differentiated
 * ``held``: a part of an operation is held constant
+* ``negated``: a part of an operation has the wrong sign
 * ``kept``: another expression is differentiated, with the values that forward has
 * ``other``: another expression is computed
 * ``first``: the first entries of a tensor are taken in the place of others

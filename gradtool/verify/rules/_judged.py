@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
+from gradtool.verify.diagnosis.forgotten_steps import forgotten_step_of_backward
 from gradtool.verify.rules._rule import Answer, Flaw, failed, passed, unverified
 from gradtool.verify.wording import listed, off
 
 if TYPE_CHECKING:
-    from gradtool.verify.comparison.judgement import Judgement
-if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Comparison
+    from gradtool.verify.comparison.judgement import Judgement
+    from gradtool.verify.diagnosis.looks import Explanation
     from gradtool.verify.subject import Subject
 
 
@@ -80,13 +81,23 @@ def flaws(subject: Subject, hint: str | None = None) -> Iterator[Flaw]:
             worst = find_worst(comparison, chosen)
             inputs = [subject.function.arguments[i].name for i in subject.first.inputs]
             rows = [f"the gradient of `{each}`" for each in inputs]
+            step = _forgotten_step(subject, comparison, name)
             yield Flaw(
                 message=f"derivative of {_gradients(inputs, worst.outputs)} with respect to "
                 f"`{name}` is wrong{off(comparison, worst, rows)}",
                 evidence=evidence(comparison, worst, name, inputs),
-                hint=hint,
+                hint="; ".join(filter(None, (step.text if step else None, hint))) or None,
+                step=(step.path, step.line) if step else None,
                 is_derivable=is_derivable(subject, subject.given.comparisons),
             )
+
+
+def _forgotten_step(subject: Subject, comparison: Comparison, name: str) -> Explanation | None:
+    """The step of backward that autograd does not differentiate as it should."""
+    if subject.recorded is None or saved_intermediate(subject):
+        return None
+    recorded = subject.function.recorded_backward(subject.given.at.cotangents)
+    return forgotten_step_of_backward(subject.curvature.at, recorded, comparison, name)
 
 
 def is_derivable(subject: Subject, comparisons: Iterable[Comparison]) -> bool:

@@ -92,6 +92,7 @@ from gradtool.verify.comparison.convex_hull import Tie
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.diagnosis.altered_forward import altered_forward
+from gradtool.verify.diagnosis.constants import truncated_constant
 from gradtool.verify.diagnosis.diagnosis import diagnose
 from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
 from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
@@ -104,6 +105,7 @@ from gradtool.verify.rules._judged import answer, is_derivable
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, reported_by, skipped
 from gradtool.verify.rules.codes import SURROGATE
 from gradtool.verify.thresholds.comparison import GRADIENT_ROUNDINGS
+from gradtool.verify.thresholds.rules import SAME_CONSTANT
 from gradtool.verify.wording import apart, at_column, off, outputs, share
 
 if TYPE_CHECKING:
@@ -258,14 +260,31 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
     other = subject.given.symmetric
     if other is not None and comparison.argument in other.symmetric:
         return _cause_along_symmetric_changes(other, comparison.argument, name)
+    if _is_close(comparison) and (constant := truncated_constant(subject.function.lines)):
+        return constant
     diagnosis = diagnose(subject.given.at, comparison, name)
-    if diagnosis is None or diagnosis.loose:
-        at, recorded = subject.given.at, subject.recorded
-        found = forgotten_step(at, recorded, comparison, name)
-        found = found or altered_forward(at, recorded, comparison, name)
-        if found is not None:
-            return found
-    return diagnosis.hint if diagnosis else None
+    if diagnosis is None:
+        return _step(subject, comparison, name)
+    if diagnosis.is_factor:
+        altered = altered_forward(subject.given.at, subject.recorded, comparison, name)
+        return altered or diagnosis.hint
+    return (_step(subject, comparison, name) if diagnosis.loose else None) or diagnosis.hint
+
+
+def _is_close(comparison: Comparison) -> bool:
+    """Return True if the gradient is off by no more than a truncated constant makes it."""
+    exact = comparison.numeric.value
+    largest = np.abs(exact).max(initial=0.0)
+    return bool(np.abs(comparison.analytic - exact).max(initial=0.0) <= SAME_CONSTANT * largest)
+
+
+def _step(subject: Subject, comparison: Comparison, name: str) -> Explanation | None:
+    """The step of forward that explains the finding, in the plainest words."""
+    at, recorded = subject.given.at, subject.recorded
+    forgotten = forgotten_step(at, recorded, comparison, name)
+    if forgotten and forgotten.is_plain:
+        return forgotten
+    return altered_forward(at, recorded, comparison, name) or forgotten
 
 
 def _cause_along_symmetric_changes(other: Derivatives, argument: int, name: str) -> str:

@@ -52,6 +52,10 @@ _NAMES = [
     ("minimum", "maximum"),
     ("amin", "amax"),
     ("cumsum", "cumprod"),
+    ("asin", "acos"),
+    ("asinh", "acosh"),
+    ("atan", "atanh"),
+    ("erf", "erfc"),
 ]
 _Tree = TypeVar("_Tree", bound=ast.AST)
 _MOST_SWAPPED = 6
@@ -95,8 +99,10 @@ def edits(tree: ast.FunctionDef, final: Sequence[str]) -> Iterator[Edit]:
     for value in values:
         yield from _passed(value)
         yield from _swapped(value)
+        yield from _factor_for_another(value)
         yield from _counted_for_another(value)
         yield from _taken_elsewhere(value, final)
+    yield from _taken_after(tree)
     for value in values:
         yield from _scaled(value, final)
 
@@ -183,9 +189,10 @@ def _changes(value: ast.expr) -> Iterator[Edit]:
         for node, made in _changed(shown):
             other = replaced(shown, {node: made})
             text = ast.unparse(other)
-            yield Edit(
-                "kept", value, standin("kept", replaced(value, {node: made}), value), shown, text
-            )
+            # The derivative of all of the statement is another one, or of this operation alone.
+            for kept in dict.fromkeys((value, shown)):
+                held = standin("kept", replaced(kept, {node: made}), kept)
+                yield Edit("kept", kept, held, shown, text)
             yield Edit("other", node, made, shown, text)
 
 
@@ -300,6 +307,18 @@ def _swapped(value: ast.expr) -> Iterator[Edit]:
                 yield Edit("other", value, made, value, ast.unparse(made))
 
 
+def _factor_for_another(value: ast.expr) -> Iterator[Edit]:
+    """A factor of an expression stands in the place of another one, such as ``1 - b`` of ``b``."""
+    products = [
+        n for n in _inside(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)
+    ]
+    factors = [each for product in products for each in (product.left, product.right)]
+    for node, other in itertools.permutations(factors[:_MOST_SWAPPED], 2):
+        if ast.dump(node) != ast.dump(other) and node not in ast.walk(other):
+            made = replaced(value, {node: other})
+            yield Edit("kept", value, standin("kept", made, value), value, ast.unparse(made))
+
+
 def _taken_elsewhere(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
     """A derivative is taken at the value of another variable."""
     pairs = [(node, operand) for node in _inside(value) for operand in _operands(node)]
@@ -315,11 +334,31 @@ def _taken_elsewhere(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
                 yield Edit("at", node, made, node, later if name == text else there)
 
 
+def _taken_after(tree: ast.FunctionDef) -> Iterator[Edit]:
+    """A derivative is taken at the value that a variable has after the statement."""
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
+            continue
+        name, value = node.targets[0].id, node.value
+        for used in _inside(value):
+            if isinstance(used, ast.Name) and used.id == name:
+                moved = replaced(value, {used: standin("moved", used, value)})
+                made = standin("kept", moved, value)
+                yield Edit("at", value, made, value, f"the new `{name}`, not at the old one")
+
+
 def _scaled(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
-    """The derivative is multiplied or divided by a variable."""
+    """The derivative is multiplied or divided by a variable, or by a part of the expression."""
     for name in final:
-        yield Edit("times", value, standin("times", value, ast.Constant(name)), value, name)
-        yield Edit("over", value, standin("over", value, ast.Constant(name)), value, name)
+        yield from _times_and_over(value, standin("last", ast.Constant(name)), name)
+    for node in _inside(value):
+        for part in _below(node, 1):
+            yield from _times_and_over(node, part, ast.unparse(part))
+
+
+def _times_and_over(node: ast.expr, factor: ast.expr, text: str) -> Iterator[Edit]:
+    yield Edit("times", node, standin("times", node, factor), node, text)
+    yield Edit("over", node, standin("over", node, factor), node, text)
 
 
 def _opened(node: ast.expr) -> Iterator[Edit] | None:
@@ -339,12 +378,16 @@ def _opened(node: ast.expr) -> Iterator[Edit] | None:
     return None
 
 
+_SHARES_OF_THE_SUM: Mapping[AlterationKind, int] = {"held": 0, "negated": -1}
+"""What the part of a derivative that goes through a sum is multiplied by."""
+
+
 def _held_apart(node: ast.expr, name: str, x: ast.expr, dim: ast.expr) -> Iterator[Edit]:
+    part = "the sum" if name == "softmax" else "the log of the sum"
+    for kind, times in _SHARES_OF_THE_SUM.items():
+        yield Edit(kind, node, standin(f"{name}_over", x, dim, ast.Constant(times)), node, part)
     if name == "softmax":
-        yield Edit("held", node, standin("softmax_over_constant", x, dim), node, "the sum")
         return
-    made = standin("log_softmax_over_constant", x, dim)
-    yield Edit("held", node, made, node, "the log of the sum")
     made = standin("constant_over_sum", x, dim)
     yield Edit("held", node, made, node, f"`{ast.unparse(x)}` outside the sum")
 

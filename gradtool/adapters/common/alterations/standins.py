@@ -129,31 +129,39 @@ class Standins:
         Raises:
             ValueError: The shapes differ.
         """
-        there = self._last(name)
+        return self.moved(value, self.last(name))
+
+    def moved(self, value: Any, there: Any) -> Any:
+        """Return the values of `there`, with the derivative of `value`.
+
+        Raises:
+            ValueError: The shapes differ.
+        """
         if there.shape != value.shape:
             raise ValueError
-        return value + (there - self.constant(value))
+        return value + (self.constant(there) - self.constant(value))
 
-    def times(self, value: Any, name: str) -> Any:
-        """Return the values of a tensor, with its derivative times the last value of a variable."""
-        return self.kept(value * self._last(name), value)
+    def times(self, value: Any, factor: Any) -> Any:
+        """Return the values of a tensor, with its derivative times a constant."""
+        return self.kept(value * self.constant(factor), value)
 
-    def over(self, value: Any, name: str) -> Any:
-        """Return the values of a tensor, with its derivative over the last value of a variable."""
-        return self.kept(value / self._last(name), value)
+    def over(self, value: Any, factor: Any) -> Any:
+        """Return the values of a tensor, with its derivative over a constant."""
+        return self.kept(value / self.constant(factor), value)
 
-    def softmax_over_constant(self, x: Any, dim: int) -> Any:
-        """Return the softmax, whose sum is held constant."""
-        torch = library().torch
-        return torch.exp(x - self.constant(torch.logsumexp(x, dim, keepdim=True)))
+    def softmax_over(self, x: Any, dim: int, times: int) -> Any:
+        """Return the softmax, with the derivative of its sum times a number."""
+        return library().torch.exp(self.log_softmax_over(x, dim, times))
 
-    def log_softmax_over_constant(self, x: Any, dim: int) -> Any:
-        """Return the log of the softmax, whose sum is held constant."""
-        return x - self.constant(library().torch.logsumexp(x, dim, keepdim=True))
+    def log_softmax_over(self, x: Any, dim: int, times: int) -> Any:
+        """Return the log of the softmax, with the derivative of its sum times a number."""
+        total = library().torch.logsumexp(x, dim, keepdim=True)
+        return x - self.constant(total) - times * (total - self.constant(total))
 
     def constant_over_sum(self, x: Any, dim: int) -> Any:
         """Return the log of the softmax, of which only the sum is not held constant."""
         return self.constant(x) - library().torch.logsumexp(x, dim, keepdim=True)
 
-    def _last(self, name: str) -> Any:
+    def last(self, name: str) -> Any:
+        """Return the last value that a variable had in the earlier run."""
         return library().tensor(self._values[name].copy())
