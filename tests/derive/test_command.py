@@ -183,4 +183,5 @@ def test_a_sign_comes_after_the_sum_of_what_has_it(
     path.write_text(SPREAD, encoding="utf-8")
     assert main(["derive", str(path)]) == 0
     out, _ = capsys.readouterr()
-    assert "(-" not in out
+    assert "= -" not in out
+    assert "(-(" not in out

@@ -18,19 +18,32 @@ from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Alteration, Array
 from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
 
+_OF_A_FACTOR = frozenset({"held", "kept", "other", "turns", "unscaled"})
+"""Kinds of alterations that say more of a gradient than by which factor it is off."""
+
 
 def altered_forward(
-    derivatives: Derivatives, recorded: Examinable | None, comparison: Comparison, name: str
+    derivatives: Derivatives,
+    recorded: Examinable | None,
+    comparison: Comparison,
+    name: str,
+    *,
+    is_factor: bool = False,
 ) -> Explanation | None:
-    """The sentence that names the alteration; None if none explains the gradients."""
+    """The sentence that names the alteration; None if none explains the gradients.
+
+    With `is_factor` the gradient is a multiple of the derivative.
+    """
     if recorded is None or comparison.exact is None:
         return None
     looks = Looks(derivatives, (comparison.argument,))
     try:
-        for made in _fitting(looks, recorded, recorded.alterations(looks.first.primals)):
+        every = recorded.alterations(looks.first.primals)
+        plausible = [made for made in every if not is_factor or made.kind in _OF_A_FACTOR]
+        for made in _fitting(looks, recorded, plausible):
             if all(_holds(looks, look, recorded, made) for look in looks.others()):
-                every = Looks(derivatives, derivatives.inputs)
-                explains_all = all(_holds(every, look, recorded, made) for look in every.others())
+                whole = Looks(derivatives, derivatives.inputs)
+                explains_all = all(_holds(whole, look, recorded, made) for look in whole.others())
                 text = _words(made, "backward" if explains_all else f"the gradient of `{name}`")
                 return Explanation(text, made.path, made.line)
     except Exception:  # The user's code may raise anything at another point.

@@ -14,7 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.guesses import GUESSES, agrees, has_wrong_factor
+from gradtool.verify.diagnosis.guesses import (
+    GUESSES,
+    agrees,
+    has_simple_factor,
+    has_wrong_factor,
+)
 from gradtool.verify.diagnosis.partial_errors import LOOSE, PARTIAL_ERRORS
 from gradtool.verify.protocol.coordinates import FloatArray
 
@@ -37,8 +42,8 @@ class Diagnosis:
     compared: int = 0
     loose: bool = True
     """The explanation leaves open which mistake it is."""
-    is_factor: bool = False
-    """The gradient is a multiple of the derivative."""
+    has_simple_factor: bool = False
+    """The gradient is the derivative times a fraction, which hardly depends on the inputs."""
 
     @property
     def hint(self) -> str:
@@ -60,8 +65,8 @@ def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Dia
                 return Diagnosis(f"the gradient of `{name}` {text}")
             if agrees(comparison, expected):
                 found = _fitting(f"the gradient of `{name}` {text}", comparison, expected)
-                is_factor = guess is has_wrong_factor
-                return replace(found, loose=guess in LOOSE, is_factor=is_factor)
+                simple = guess is has_wrong_factor and has_simple_factor(comparison)
+                return replace(found, loose=guess in LOOSE, has_simple_factor=simple)
     return None
 
 

@@ -241,6 +241,13 @@ def has_wrong_factor(_: Derivatives, comparison: Comparison) -> Guesses:
         yield text, factor * comparison.numeric.value
 
 
+def has_simple_factor(comparison: Comparison) -> bool:
+    """Return True if that multiple is a whole number or a fraction."""
+    factor = common_factor(comparison, np.ones(comparison.analytic.shape, dtype=bool)) or 0.0
+    multiples = [factor * each for each in range(1, FACTOR_MOST_DENOMINATOR + 1)]
+    return any(abs(each - round(each)) <= FACTOR_EXACT * abs(each) for each in multiples)
+
+
 def _counts(comparison: Comparison) -> set[int]:
     """Return the numbers of entries that a sum or mean may run over."""
     sizes: set[int] = set()

@@ -265,8 +265,9 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
     diagnosis = diagnose(subject.given.at, comparison, name)
     if diagnosis is None:
         return _step(subject, comparison, name)
-    if diagnosis.is_factor:
-        altered = altered_forward(subject.given.at, subject.recorded, comparison, name)
+    if diagnosis.has_simple_factor:
+        at, recorded = subject.given.at, subject.recorded
+        altered = altered_forward(at, recorded, comparison, name, is_factor=True)
         return altered or diagnosis.hint
     return (_step(subject, comparison, name) if diagnosis.loose else None) or diagnosis.hint
 

@@ -200,7 +200,8 @@ def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The nodes of one operation that may be changed, and to what."""
     match shown:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            yield shown, ast.BinOp(left, _OPERATORS[type(op)](), right)
+            if ast.dump(left) != ast.dump(right):  # Nobody divides anything by itself.
+                yield shown, ast.BinOp(left, _OPERATORS[type(op)](), right)
         case ast.Call(func=ast.Attribute(attr="where") as function, args=[test, first, second]):
             yield shown, ast.Call(function, [test, second, first], [])
         case ast.Call(func=ast.Attribute(value=owner, attr=name) as function):
