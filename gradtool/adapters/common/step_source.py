@@ -107,8 +107,21 @@ def value_of(statement: ast.stmt) -> ast.AST | None:
 
 
 def expressions(statement: ast.stmt, operation: str) -> list[ast.AST]:
-    """Return the expressions in a statement that compute an operation, as they are evaluated."""
-    return [each for each in _in_order(statement) if _computes(each, operation)]
+    """Return the expressions in a statement that compute an operation, as they are evaluated.
+
+    A call of ``norm`` makes a node of the operation ``linalg_vector_norm``.
+    """
+    every = list(_in_order(statement))
+    return [each for each in every if _computes(each, operation)] or [
+        each for each in every if _is_call_of_part(each, operation)
+    ]
+
+
+def _is_call_of_part(node: ast.AST, operation: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+            return operation.endswith(name) or operation.startswith(name)
+    return False
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:

@@ -26,24 +26,39 @@ from gradtool.verify.thresholds.diagnosis import FEW_DIGITS_DIFFERENCE, LISTED_E
 from gradtool.verify.wording import apart
 
 
+def _ignores_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The cotangent of one output takes no part."""
+    found = _wrong_outputs(comparison)
+    if found:
+        outputs, part = found
+        ignored = np.where(part, 0.0, comparison.numeric.value)
+        yield f"ignores the cotangent of {outputs}, but is right for the others", ignored
+
+
 def _misses_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
-    """One output's cotangent takes no part, or is treated wrongly."""
+    """The cotangent of one output is treated wrongly."""
+    found = _wrong_outputs(comparison)
+    if found:
+        outputs, part = found
+        for words, expected in _made_of(comparison, part):
+            made = f", where it {words}" if words else ""
+            yield f"is right except for the part from {outputs}{made}", expected
+
+
+def _wrong_outputs(comparison: Comparison) -> tuple[str, BoolArray] | None:
+    """The outputs that are wrong in words, and their rows; None if all are, or there is one."""
     blocks = comparison.layout.outputs.blocks
     if comparison.layout.functionals is not None or len(blocks) < 2:
-        return
+        return None
     wrong = _wrong(comparison)
     positions = [i for i, block in enumerate(blocks) if wrong[block.span].any()]
     if len(positions) == len(blocks):
-        return
+        return None
     part = np.zeros_like(wrong)
     for position in positions:
         part[blocks[position].span] = True
-    outputs = f"output{'s' if len(positions) > 1 else ''} {' and '.join(map(str, positions))}"
-    ignored = np.where(part, 0.0, comparison.numeric.value)
-    yield f"ignores the cotangent of {outputs}, but is right for the others", ignored
-    for words, expected in _made_of(comparison, part):
-        made = f", where it {words}" if words else ""
-        yield f"is right except for the part from {outputs}{made}", expected
+    plural = "s" if len(positions) > 1 else ""
+    return f"output{plural} {' and '.join(map(str, positions))}", part
 
 
 def _takes_one_slice(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -206,6 +221,7 @@ def _has_few_digits(_: Derivatives, comparison: Comparison) -> Guesses:
 
 
 PARTIAL_ERRORS: Sequence[Guess] = (
+    _ignores_outputs,
     _misses_outputs,
     _takes_one_slice,
     _is_wrong_in_a_region,

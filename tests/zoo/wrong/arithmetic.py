@@ -78,6 +78,7 @@ class ReciprocalWithoutMinus(Function):
 class Log10AsLog(Function):
     expect = {"GT101"}
     diagnosis = "factor"
+    says = "`torch.log(x)` where forward has `torch.log10(x)`"
 
     @staticmethod
     def forward(ctx, x):
@@ -137,6 +138,7 @@ class SumForMean(Function):
 class GaussianWithoutInner(Function):
     expect = {"GT101"}
     diagnosis = "inner"
+    says = "divides the path through `torch.exp(-0.5 * x * x)`"
 
     @staticmethod
     def forward(ctx, x):
@@ -173,6 +175,7 @@ class SineWithoutFrequency(Function):
 class SineOfDegrees(Function):
     expect = {"GT101"}
     diagnosis = "factor"
+    says = "`degrees` where forward has `degrees * math.pi / 180`"
 
     @staticmethod
     def forward(ctx, degrees):
@@ -189,6 +192,7 @@ class SineOfDegrees(Function):
 class PowerKeepsExponent(Function):
     expect = {"GT101"}
     diagnosis = "inner"
+    says = "multiplies the path through `x ** n`"
 
     @staticmethod
     def forward(ctx, x, n):
@@ -211,6 +215,7 @@ class ProductRuleHalf(Function):
 
     expect = {"GT101"}
     diagnosis = "term"
+    says = "treats `x` in `x * torch.sigmoid(x)`"
 
     @staticmethod
     def forward(ctx, x):
@@ -227,6 +232,7 @@ class ProductRuleHalf(Function):
 class QuotientWithoutSquare(Function):
     expect = {"GT101"}
     diagnosis = "inner"
+    says = "multiplies the path through `a / b`"
 
     @staticmethod
     def forward(ctx, a, b):
@@ -281,6 +287,7 @@ class GeluWithTypo(Function):
 
     expect = {"GT101"}
     diagnosis = "rounded"
+    says = "0.04471 is used where forward has 0.044715"
 
     @staticmethod
     def forward(ctx, x):
@@ -298,6 +305,7 @@ class GeluWithTypo(Function):
 class ScaledWithRoundedConstant(Function):
     expect = {"GT101"}
     diagnosis = "factor"
+    says = "0.798 is used where forward has math.sqrt(2 / math.pi)"
 
     @staticmethod
     def forward(ctx, x):

@@ -294,6 +294,7 @@ class LayerNormWithoutMeanTerms(Function):
 class AttentionWithoutScale(Function):
     expect = {"GT101"}
     diagnosis = "factor"
+    says = "differentiates `q @ k.t()` where forward has"
 
     @staticmethod
     def forward(ctx, q, k):

@@ -136,6 +136,7 @@ class TripletAnchorHalf(Function):
 
     expect = {"GT101"}
     diagnosis = "swapped"
+    says = "treats `anchor` in `anchor - positive`"
 
     @staticmethod
     def forward(ctx, anchor, positive, negative):

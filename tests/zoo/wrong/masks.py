@@ -175,6 +175,7 @@ class EluNegativeBranch(Function):
 class DropoutWithoutScale(Function):
     expect = {"GT101"}
     diagnosis = "factor"
+    says = "differentiates `x * mask` where forward has"
 
     @staticmethod
     def forward(ctx, x, mask, p):

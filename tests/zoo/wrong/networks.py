@@ -145,6 +145,7 @@ class BatchNormWeightUnsummed(Function):
 class SwishWithoutProductRule(Function):
     expect = {"GT101"}
     diagnosis = "term"
+    says = "treats `x` in `x * x.sigmoid()`"
 
     @staticmethod
     def forward(ctx, x):
@@ -255,6 +256,7 @@ class CausalTapsReversed(Function):
 class AveragePoolAsSum(Function):
     expect = {"GT101"}
     diagnosis = "factor"
+    says = "where forward has `x.reshape(-1, 2).mean(1)`"
 
     @staticmethod
     def forward(ctx, x):
@@ -351,6 +353,7 @@ class EinsumIndicesMixed(Function):
 class WeightNormDirectionOnly(Function):
     expect = {"GT101"}
     diagnosis = "term"
+    says = "treats `v.norm()`"
 
     @staticmethod
     def forward(ctx, v, g):
@@ -410,6 +413,7 @@ class ScaleBySizeOfHead(Function):
 
     expect = {"GT101"}
     diagnosis = "factor"
+    says = "`q.shape[-1]` where forward has `math.sqrt(q.shape[-1])`"
 
     @staticmethod
     def forward(ctx, q):

@@ -154,6 +154,7 @@ class VarianceBiased(Function):
 class NormWithoutDivision(Function):
     expect = {"GT101"}
     diagnosis = "inner"
+    says = "multiplies the path through `x.norm(dim=-1)`"
 
     @staticmethod
     def forward(ctx, x):

@@ -215,7 +215,8 @@ def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield operand, ast.Constant(not flag)
             case ast.Constant(value=int() | float() as value):
                 number = float(value) if isinstance(value, float) else int(value)
-                yield from ((operand, _number(each)) for each in _other_numbers(number))
+                others = [each for each in _other_numbers(number) if each or not _scales(shown)]
+                yield from ((operand, _number(each)) for each in others)
             case ast.Compare(ops=[comparison]) if type(comparison) in _COMPARISONS:
                 turned = _COMPARISONS[type(comparison)]()
                 yield operand, ast.Compare(operand.left, [turned], operand.comparators)
@@ -230,6 +231,11 @@ _ORIENTATIONS: Sequence[tuple[str, tuple[int, ...]]] = (
     ("flip", (-1,)),
     ("conj", ()),
 )
+
+
+def _scales(node: ast.expr) -> bool:
+    """Return True for an operation that leaves nothing of its operands if a number in it is 0."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div | ast.Pow)
 
 
 def _other_numbers(number: float) -> list[float]:
