@@ -42,7 +42,7 @@ def main() -> int:
         print(f"{number:6} explained: {reason}")
     took = time.perf_counter() - started
     print(
-        f"{asked.count} programs in {took:.0f} s: {tally.whole} agree to their end, "
+        f"{tally.compared + ended} programs in {took:.0f} s: {tally.whole} agree to their end, "
         f"{tally.in_doubt} but for what a reason puts in doubt, "
         f"{sum(counts.values())} differ in {len(counts)} ways, {ended} end PyTorch or the engine"
     )

@@ -35,6 +35,7 @@ def differing(seed: int, families: tuple[str, ...] = ()) -> tuple[Program, Diffe
 class Tally:
     """Programs by how far they were compared, and by the reasons that were met in them."""
 
+    compared: int = 0
     whole: int = 0
     """Compared to their end in every fact."""
     in_doubt: int = 0
@@ -43,6 +44,7 @@ class Tally:
 
     def add(self, outcome: Outcome) -> None:
         """Count a program."""
+        self.compared += 1
         self.reasons.update(outcome.reasons)
         if outcome.difference is None:
             self.whole += not outcome.doubts.of
@@ -50,6 +52,7 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Count those of another tally too."""
+        self.compared += other.compared
         self.whole += other.whole
         self.in_doubt += other.in_doubt
         self.reasons += other.reasons

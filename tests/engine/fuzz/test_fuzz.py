@@ -39,6 +39,26 @@ def test_a_program_is_the_same_each_time_and_shrinks_to_what_differs() -> None:
     assert small.statements == ("t3.zero_()",)
 
 
+@pytest.mark.parametrize("end", ["os._exit(3)", "time.sleep(60)"])
+def test_a_program_that_ends_or_hangs_its_process_costs_itself_only(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+    import time
+
+    from tests.engine.fuzz import workers
+
+    def hunt(seeds: list[int], *_: object) -> list[int]:
+        if seeds == [3]:
+            exec(end, {"os": os, "time": time})
+        return []
+
+    monkeypatch.setattr(workers, "hunt", hunt)
+    monkeypatch.setattr(workers, "PATIENCE", 2.0)
+    answers = list(workers.answers(0, 6, (), 1))
+    assert [isinstance(each, str) for each in answers] == [False] * 3 + [True] + [False] * 2
+
+
 def test_a_difference_is_found_in_each_fact() -> None:
     import torch
 
