@@ -176,7 +176,7 @@ class Tensor(TensorMethods):
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours in each dimension, in elements."""
         array = self._array
-        if array.size:
+        if array.size or any(array.strides) or _is_of_elements(array.base):
             strides = tuple([step // array.itemsize for step in array.strides])
         else:
             strides = _packed_strides(array.shape)
@@ -798,6 +798,11 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
     tensor._view = None
     tensor._leaf_node = None
     return tensor
+
+
+def _is_of_elements(base: Any) -> bool:
+    """Return True for the base of a view that has elements, of which the view shows none."""
+    return base is not None and getattr(base, "size", 1) > 0
 
 
 def _packed_strides(shape: Any) -> tuple[int, ...]:

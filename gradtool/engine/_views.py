@@ -44,6 +44,10 @@ class Storage:
         """The views that are still referred to, oldest first."""
         return [view for view in (each() for each in self._views) if view is not None]
 
+    def saved_version(self) -> int:
+        """The version at which a node of the graph saves a tensor of this memory."""
+        return self.version
+
     def bump(self) -> None:
         """Count a change, after which no view is what it was computed as."""
         self.version += 1
@@ -78,14 +82,13 @@ class InferenceStorage(Storage):
         self.levels = levels
         """The transforms that were under way."""
 
-    @property
-    def version(self) -> int:
+    def saved_version(self) -> int:
         """Zero in inference mode.
 
         Raises:
-            RuntimeError: outside of it, where recording asks.
+            RuntimeError: outside of it.
         """
-        if modes.inference or modes.levels:  # a level keeps tensors of its own
+        if modes.inference:
             return 0
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
@@ -93,10 +96,6 @@ class InferenceStorage(Storage):
             "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
             "instead of `torch.inference_mode()`."
         )
-
-    @version.setter
-    def version(self, value: int) -> None:
-        pass
 
     def bump(self) -> None:
         """Count nothing.
@@ -235,4 +234,9 @@ def version_of(tensor: Tensor) -> int:
     Raises:
         RuntimeError: it was made in inference mode.
     """
+    return 0 if tensor._storage is None else tensor._storage.saved_version()
+
+
+def counted_version(tensor: Tensor) -> int:
+    """Return the number of changes of a tensor's memory."""
     return 0 if tensor._storage is None else tensor._storage.version

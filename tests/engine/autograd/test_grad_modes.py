@@ -113,3 +113,20 @@ def test_inference_tensors_among_themselves_are_not_recorded(torch: Any) -> None
     assert x.view(4).is_inference()
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
         x * torch.ones(2, 2, requires_grad=True)
+
+
+def test_a_transform_of_an_inference_tensor_records_as_what_it_is_in(torch: Any) -> None:
+    with torch.inference_mode():
+        fixed = torch.ones(2)
+        gradient = torch.func.grad(lambda x: (x.sum() * fixed).sum())(fixed)
+    assert gradient.tolist() == [2.0, 2.0]
+    x = torch.ones(2, requires_grad=True)
+    for over, given in (
+        (torch.func.vmap(lambda each: each * fixed), x),
+        (torch.func.vmap(lambda each: each * x), fixed),
+        (torch.func.grad(lambda each: (each * x).sum()), fixed),
+    ):
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            over(given)
+    changed = torch.zeros(2).add_(1)
+    assert torch.func.grad(lambda x: (x * fixed * changed).sum())(torch.ones(2)).tolist() == [1, 1]

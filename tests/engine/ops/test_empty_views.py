@@ -70,3 +70,41 @@ def test_padding_is_refused_that_the_dtype_does_not_have(torch: Any) -> None:
             pad(torch.ones(2).to(dtype), (1, 0), value=value)
     with pytest.raises(TypeError, match="must be float, not complex"):
         pad(torch.ones(2), (1, 0), value=2j)
+
+
+STRIDES = (
+    ("x[:, :0]", (4, 1)), ("x[:0].t()", (1, 4)), ("x[:0].view(2, 2, 0)", (2, 1, 1)),
+    ("torch.ones(1, 1).expand(3, 2)[:0]", (0, 0)),
+    ("torch.ones(1, 1).expand(3, 0)", (0, 0)), ("x.diagonal(7)", (5,)), ("x[:0].clone()", (4, 1)),
+    ("torch.ones(3, 0)", (1, 1)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "steps"), STRIDES)
+def test_a_view_without_elements_has_the_strides_of_what_it_is_of(
+    torch: Any, text: str, steps: tuple[int, ...]
+) -> None:
+    x = torch.ones(3, 4)
+    assert eval(text, {"x": x, "torch": torch}).stride() == steps
+
+
+REINTERPRETED = (
+    ("torch.ones(1, 1).expand(3, 2)[:, :0].view(torch.float64)", r"stride\(-1\)"),
+    ("torch.ones(2, 3).half()[:, :2].view(torch.int32)", r"stride\(0\)"),
+    ("torch.ones(3, 3)[0:0, 1:3].view(torch.float64)", r"stride|storage_offset"),
+    ("torch.view_as_complex(torch.ones(3, 5)[:0, 2:4])", "stride divisible by 2"),
+    ("torch.view_as_complex(torch.ones(3)[1:])", "storage_offset divisible by 2"),
+)
+
+
+@pytest.mark.parametrize(("text", "reason"), REINTERPRETED)
+def test_elements_are_not_reinterpreted_where_they_lie_unevenly(
+    torch: Any, text: str, reason: str
+) -> None:
+    with pytest.raises(RuntimeError, match=reason):
+        eval(text, {"torch": torch})
+
+
+def test_an_index_of_several_dimensions_is_refused_where_it_fills_nothing(torch: Any) -> None:
+    with pytest.raises(RuntimeError, match="vector/scalar"):
+        torch.ones(3, 0).index_fill_(1, torch.tensor([[7]]), 1.0)

@@ -22,6 +22,7 @@ from gradtool.engine._views import (
     NO_GRAD,
     InferenceStorage,
     View,
+    counted_version,
     version_of,
 )
 from gradtool.engine.autograd._node import FREED, next_order
@@ -338,8 +339,11 @@ class Primitive:
         try:
             node.versions = _versions([saved[slot] for slot in slots]) if slots else None
         except RuntimeError:  # an inference tensor
-            _forbid_saving(args)
-            return node
+            if out._level is None or not out._level.by_func:
+                _forbid_saving(args)
+                return node
+            # A transform saves tensors of its own.
+            node.versions = _versions([saved[slot] for slot in slots], counted_version)
         if plan.out_slot is not None:
             node.keep_output(out)
         out._node = node
@@ -439,9 +443,11 @@ def meet_narrow() -> None:
 _dtypes.ON_NARROW.append(meet_narrow)
 
 
-def _versions(saved: Sequence[Any]) -> tuple[int, ...] | None:
+def _versions(
+    saved: Sequence[Any], version: Callable[[Tensor], int] = version_of
+) -> tuple[int, ...] | None:
     """Versions of saved values, 0 for what is not a tensor; None if all are 0."""
-    versions = tuple([version_of(value) if isinstance(value, Tensor) else 0 for value in saved])
+    versions = tuple([version(value) if isinstance(value, Tensor) else 0 for value in saved])
     return versions if any(versions) else None
 
 

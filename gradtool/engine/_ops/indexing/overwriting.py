@@ -145,6 +145,8 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
             f"{value.ndim} dimension(s)."
         )
     dim = wrap_dim(dim, x.ndim)
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
     if takes_no_slice(x, dim, index):
         return untouched(x, value)
     extent = x.shape[dim] if x.ndim else 1

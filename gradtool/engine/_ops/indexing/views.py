@@ -25,7 +25,7 @@ def _view_at(x: Any, *, key: tuple[Any, ...]) -> Any:
     out = x[(*key, Ellipsis)]  # without the ellipsis an element would be a copy
     if out.size or not isinstance(x, np.ndarray):
         return out
-    return without_elements(x, out.shape, _bytes_before(x, key))
+    return without_elements(x, out, _bytes_before(x, key))
 
 
 def _bytes_before(x: Any, key: tuple[Any, ...]) -> int:

@@ -20,7 +20,7 @@ from gradtool.engine._tensor import Tensor
 def _diagonal_of(x: Any, *, offset: int, dim1: int, dim2: int) -> Any:
     view = np.diagonal(x, offset, dim1, dim2)
     if not view.shape[-1] and isinstance(x, np.ndarray):
-        return without_elements(x, view.shape, 0)
+        return without_elements(x, view, 0)
     if isinstance(view, np.ndarray) and x.flags.writeable:
         view.flags.writeable = True  # NumPy's diagonal is read-only by default, torch's is not
     return view

@@ -47,16 +47,16 @@ def offset_of(array: Any) -> int:
     return (data_pointer(array) - data_pointer(memory_of(array))) // int(array.itemsize)
 
 
-def without_elements(array: Any, shape: Ints, start: int) -> Any:
-    """A view of no element, so many bytes behind the first of an array.
+def without_elements(array: Any, view: Any, start: int) -> Any:
+    """A view of no element, moved to so many bytes behind the first element of an array.
 
     NumPy has the slices that are empty begin where what they are of begins, unlike torch.
     """
     held = memory_of(array)
     first = data_pointer(array) - data_pointer(held) + start
     if not isinstance(held, np.ndarray) or not 0 <= first <= held.nbytes:
-        return array.reshape(-1)[:0].reshape(shape)
-    return np.ndarray(shape, held.dtype, held, first)
+        return array.reshape(-1)[:0].reshape(view.shape)
+    return np.ndarray(view.shape, view.dtype, held, first, view.strides)
 
 
 @method("storage_offset")

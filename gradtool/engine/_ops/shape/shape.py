@@ -124,8 +124,11 @@ def _check_elements_fit(x: Tensor, dtype: _dtypes.dtype) -> None:
     if x.ndim:
         step = x.stride(-1)
         # NumPy steps nowhere along a new dimension, which has one place.
-        apart = step != 1 and (step or x.shape[-1] > 1)
+        apart = step != 1 and (step or x.shape[-1] != 1)
         reasons.append(("stride(-1)", "must be 1", f", but got {step}", apart))
+    if x.ndim and ratio > 1 and any(x._array.strides):
+        for dim, step in enumerate(x.stride()[:-1]):
+            reasons.append((f"stride({dim})", rule, f", but got {step}", step % ratio != 0))
     have, want = TYPE_NAMES[x.dtype.name], TYPE_NAMES[dtype.name]
     for what, rule, found, holds in reasons:
         if holds:
