@@ -108,7 +108,8 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
 
 
 def _is_dual(value: Any) -> bool:
-    return getattr(value, "_tangent", None) is not None
+    """Return True for a tensor with a tangent, as long as its level lasts."""
+    return getattr(value, "_tangent", None) is not None and value._level.alive
 
 
 def _primals(values: Any) -> Any:

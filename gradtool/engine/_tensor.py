@@ -486,7 +486,9 @@ class Tensor(TensorMethods):
         return alias(self._array, storage)
 
     def detach_(self) -> Tensor:
-        """Take this tensor out of the graph that computed it."""
+        """Take this tensor out of the graph that computed it; nothing changes in inference mode."""
+        if modes.inference:
+            return self
         if self._view is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using "

@@ -172,8 +172,10 @@ class VmapLevel(BatchLevel):
         """Refuse to change what all examples share by what they do not."""
         if self.owns(x):
             from gradtool.engine._ops.core.inplace import check_in_place
+            from gradtool.engine._ops.core.overlap import check_overlap_of_examples
 
             check_in_place(x._value)
+            check_overlap_of_examples(self, x, name, others)
             return
         batched = [each for each in others if self.owns(each)]
         if batched:

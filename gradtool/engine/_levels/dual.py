@@ -144,7 +144,7 @@ class DualLevel(Level):
         from gradtool.engine._ops.core.kinds import zeros_like
 
         tangent = self.tangent_of(result)
-        if not modes.forward:
+        if not (modes.forward and self.alive):
             return
         if x._tangent is not None:
             check_in_place(x._tangent)

@@ -57,7 +57,8 @@ def _recorded(primitive: Any, tangents: Tangents, values: dict[str, Any], total:
     for rule, tangent in zip(primitive.vjps, tangents):
         needs = [] if tangent is not None else [primitive.value_of(n, values) for n in rule.needs]
         if any(isinstance(each, Tensor) and each._requires_grad for each in needs):
-            total = total + rule.apply(zeros_like(total.detach()), *needs)
+            term = rule.apply(zeros_like(total.detach()), *needs)
+            total = total + term.masked_fill(term != term, 0)  # zero times NaN is zero here
     return total
 
 

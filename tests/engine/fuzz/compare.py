@@ -40,6 +40,8 @@ class Difference:
     """It is a view."""
     overlapping: bool = False
     """Elements of tensors that the statement names share memory."""
+    aliasing: bool = False
+    """Two tensors that the statement names have the same memory."""
     sharing: bool = False
     """The tensor shares memory with another, or with a gradient, on one side only."""
     inexact: bool = False
@@ -116,6 +118,8 @@ def close(expected: np.ndarray, got: np.ndarray, tolerance: float) -> bool:
         return False
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     one, other = expected.astype(wide), got.astype(wide)
+    if wide is np.complex128:  # a number of which one part is NaN is NaN
+        one, other = (np.where(np.isnan(each), np.nan, each) for each in (one, other))
     finite = np.isfinite(one)
     if not np.array_equal(finite, np.isfinite(other)):
         return False

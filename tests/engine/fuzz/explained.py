@@ -11,13 +11,18 @@ from tests.engine.fuzz.compare import Difference
 from tests.engine.fuzz.doubts import EVERYTHING
 from tests.engine.fuzz.lineage import DERIVED, INFERENCE, INTEGERS
 from tests.engine.fuzz.signs import (
+    ARITHMETIC,
     ASKS_FOR_NODES,
     ASSERTIONS,
+    CHANGES,
     COMPOSED,
+    FORWARD,
+    FROM_CHANGE,
     FROM_LAYOUT,
     FROM_RECORDING,
     FROM_TANGENT,
     LACKS_TANGENT,
+    NOT_RECORDED,
     NOTHING,
     OF_LAYOUT,
     OF_TRACES,
@@ -31,6 +36,7 @@ from tests.engine.fuzz.signs import (
     is_of_half_complex,
     is_of_last_bits,
     is_of_packing,
+    is_of_recording,
 )
 
 TRACED = "PyTorch traces what it linearizes, in which constants are parameters"
@@ -121,7 +127,8 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "PyTorch keeps zeros without memory as a derivative, which nothing adds to",
         lambda difference: (
-            difference.what == "error" and "ZeroTensors are immutable" in difference.texts[0]
+            "ZeroTensors are immutable" in difference.texts[0]
+            and difference.what in ("error", "_version", "value")
         ),
         spreads=EVERYTHING,
     ),
@@ -138,7 +145,12 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "a derivative that does not depend on its argument may still be recorded",
         lambda difference: (
-            difference.derived and difference.what in ("requires_grad", "is_leaf", "grad_fn")
+            difference.derived
+            and (
+                difference.what in ("requires_grad", "grad.requires_grad", "is_leaf", "grad_fn")
+                or NOT_RECORDED in difference.texts[difference.expected is None]
+                or is_of_recording(difference)
+            )
         ),
         spreads=FROM_RECORDING,
     ),
@@ -175,13 +187,14 @@ EXPLAINED: tuple[Explained, ...] = (
         spreads=EVERYTHING,
     ),
     Explained(
-        "derivatives share memory with each other, or with a cotangent, in one library only",
+        "a change in place reaches a derivative that shares memory in one library only",
         lambda difference: (
             difference.sharing
             and DERIVED in difference.lineage
             and fact_of(difference) in ("value", "_version", "requires_grad")
+            and CHANGES.search(difference.statement) is not None
         ),
-        spreads=EVERYTHING,
+        spreads=FROM_CHANGE,
     ),
     Explained(
         "a step function tells apart numbers that agree but for their last bits",
@@ -196,9 +209,12 @@ EXPLAINED: tuple[Explained, ...] = (
         "PyTorch reads a tangent that it has written already, of an operation on itself in place",
         lambda difference: (
             difference.what == "tangent.value"
-            and ON_ITSELF.search(difference.statement) is not None
+            and (
+                ON_ITSELF.search(difference.statement) is not None
+                or (difference.aliasing and ARITHMETIC.search(difference.statement) is not None)
+            )
         ),
-        spreads=frozenset(("tangent.value",)),
+        spreads=frozenset(("tangent.value", "value")),
     ),
     Explained(
         "PyTorch keeps a gradient of a batch of cotangents as a tensor of the transform",
@@ -232,7 +248,7 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             difference.what.startswith("tangent")
             and INFERENCE in difference.lineage
-            and None in (difference.expected, difference.got)
+            and difference.expected is None
         ),
         spreads=FROM_TANGENT,
     ),
@@ -257,11 +273,12 @@ EXPLAINED: tuple[Explained, ...] = (
         spreads=frozenset(("dtype", "value", "grad")),
     ),
     Explained(
-        "PyTorch's tangent of a power of a tensor of inference is zero",
+        "PyTorch's tangents of a tensor of inference are zero where it looks at the tensor twice",
         lambda difference: (
             difference.what == "value"
-            and difference.derived
-            and "x ** 3" in difference.statement
+            and INFERENCE in difference.lineage
+            and FORWARD.search(difference.statement) is not None
+            and any(each in difference.statement for each in ("x ** 3", "x.detach() * x"))
             and not np.any(difference.expected)
         ),
         spreads=OF_VALUES,
@@ -294,8 +311,28 @@ EXPLAINED: tuple[Explained, ...] = (
     ),
     Explained(
         "PyTorch shows no tensor of inference that got other data",
-        lambda difference: difference.what == "looking" and ".data = " in difference.statement,
+        lambda difference: (
+            difference.what == "looking"
+            and ".data = " in difference.statement
+            and difference.expected == "RuntimeError"
+        ),
         spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch records a change in place before it refuses that of the tangent",
+        lambda difference: (
+            fact_of(difference) == "grad_fn"
+            and all("a leaf Variable that requires grad" in each for each in difference.texts)
+        ),
+        spreads=FROM_RECORDING,
+    ),
+    Explained(
+        "PyTorch lays out a slice of no elements before it looks at the index, or after",
+        lambda difference: (
+            difference.what == "error"
+            and any("setStorage: " in each for each in difference.texts)
+            and any("out of bounds for dim" in each for each in difference.texts)
+        ),
     ),
     Explained(
         "PyTorch finds no batch of strides",

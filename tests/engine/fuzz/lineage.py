@@ -36,6 +36,9 @@ class Lineage:
         """Note what a statement bound or changed."""
         found = self.reaching(statement)
         bound = bound_names(statement)
+        target = re.match(r"t\d+", statement)
+        if target and INTEGERS in found:  # of which it may not be seen that it changed
+            changed = {*changed, target[0]}
         for name in bound:
             self.of[name] = found
         for name in changed:

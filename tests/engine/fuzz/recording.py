@@ -9,7 +9,7 @@ from tests.engine.fuzz.compare import TOLERANCE, different_facts
 from tests.engine.fuzz.doubts import read_names
 from tests.engine.fuzz.machine import Machine, compiled
 from tests.engine.fuzz.observe import Facts, facts
-from tests.engine.fuzz.sharing import overlap
+from tests.engine.fuzz.sharing import memory_of, overlap
 
 Step = tuple[list[str] | None, str, tuple[Any, ...], dict[str, Facts]]
 """Types and text of the error, the narrowest first, events, facts of tensors by name."""
@@ -60,6 +60,13 @@ class Recording:
         """Whether elements of a tensor that a statement names share memory."""
         tensors = self.machine.tensors()
         return overlap([tensors[name] for name in read_names(statement) if name in tensors])
+
+    def has_aliases(self, statement: str) -> bool:
+        """Whether two tensors that a statement names are of the same memory."""
+        tensors = self.machine.tensors()
+        named = [tensors[name] for name in read_names(statement) if name in tensors]
+        places = [place for each in named if (place := memory_of(each)) is not None]
+        return len(set(places)) < len(places)
 
     def look(self, everywhere: bool, statement: str = "") -> dict[str, Facts]:
         """The facts of all tensors, or of those that this statement gave a name."""

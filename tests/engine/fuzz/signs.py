@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
-from tests.engine.fuzz.compare import Difference, same
+from tests.engine.fuzz.compare import Difference, close, same
 
 NOTHING: frozenset[str] = frozenset()
 OF_VALUES = frozenset(("value",))
@@ -15,15 +16,27 @@ OF_LAYOUT = frozenset(("stride", "storage_offset", "_base", "is_view", "is_conj"
 FROM_LAYOUT = OF_LAYOUT | {"grad_fn", "error"}
 """What follows from that: nodes of changes in place through views, and whether they are refused."""
 FROM_TANGENT = frozenset(("tangent", "tangent.dtype", "tangent.shape", "tangent.value"))
-FROM_GRAPH = frozenset(("value", "grad", "requires_grad", "grad_fn", "is_leaf", "events", "error"))
+FROM_GRAPH = frozenset((
+    "value", "grad", "requires_grad", "grad_fn", "is_leaf", "events", "error", "extra", "missing",
+))  # fmt: skip
 """What follows from a graph of other nodes."""
 FROM_RECORDING = frozenset((
     "requires_grad", "is_leaf", "grad_fn", "retains_grad", "grad", "error", "events",
 ))  # fmt: skip
 """What follows from whether a tensor is recorded."""
 
+FROM_CHANGE = frozenset((
+    "value", "_version", "requires_grad", "is_leaf", "grad_fn", "grad", "error", "events",
+))  # fmt: skip
+"""What follows from a change in place that reached a tensor, or did not."""
+
 WRITES_INTO = re.compile(r"\] = |\.(masked_|index_)?fill_\(|\.bernoulli_\(")
 WRITES = re.compile(r"\w_\(|\] .?= | [-+*/]+= |out=")
+CHANGES = re.compile(WRITES.pattern + r"|backward\(|\.data = |zero_grad")
+"""What changes memory in place, that of gradients among it."""
+ARITHMETIC = re.compile(r"\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\(| [-+*/]= ")
+FORWARD = re.compile(r"jvp|jacfwd|hessian|linearize|forward-mode")
+NOT_RECORDED = "does not require grad and does not have a grad_fn"
 ASKS_FOR_NODES = re.compile(r"^note\(.*(next_functions|\.node\.name\(\))")
 ASSERTIONS = re.compile(r"INTERNAL ASSERT FAILED|Expected is\w+\(|doesn't correspond to a device")
 OF_TRACES = ("a leaf Variable", "more than one element of the written-to", "a 0-dim tensor")
@@ -31,6 +44,7 @@ STALE = re.compile(r"is a view|A view was created in")
 """Of a view that cannot be followed."""
 STEPS = re.compile(
     r"\b(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside|eq|ne|lt|gt|le|ge|any|all)\("
+    r"|\b(max|min|amax|amin|median|nanmedian|kthvalue|sort|topk|cummax|cummin|mode)\("
     r"|[!=<>]= |[<>] |//|argm|argsort|nonzero"
 )
 """What tells apart numbers that agree but for their last bits."""
@@ -52,6 +66,22 @@ def is_of_packing(difference: Difference) -> bool:
     )
 
 
+def is_of_recording(difference: Difference) -> bool:
+    """Whether what was noted is the same but for whether tensors require a gradient."""
+    if difference.what != "events":
+        return False
+    one, other = (_without_recording(each) for each in (difference.expected, difference.got))
+    return same(one, other, 2e-2)
+
+
+def _without_recording(noted: Any) -> Any:
+    if isinstance(noted, tuple):
+        return tuple(_without_recording(each) for each in noted)
+    if isinstance(noted, dict):
+        return {fact: what for fact, what in noted.items() if fact != "requires_grad"}
+    return noted
+
+
 def is_of_half_complex(difference: Difference) -> bool:
     """Whether a dtype is one that NumPy has not."""
     if difference.what == "error":
@@ -66,6 +96,10 @@ def is_of_last_bits(difference: Difference) -> bool:
     one, other = difference.expected, difference.got
     if (np.abs(one.astype(np.int64) - other) <= _LAST_BITS).all():
         return True
+    if one.nbytes % 8 == 0 and one.flags.c_contiguous and other.flags.c_contiguous:
+        doubles = [each.reshape(-1).view(np.float64) for each in (one, other)]
+        if all(np.isfinite(each).all() for each in doubles) and close(*doubles, 1e-12):
+            return True
     halves = [np.ascontiguousarray(each).view(np.int16).astype(int) for each in (one, other)]
     return bool((np.abs(halves[0] - halves[1]) <= 4).all())
 

@@ -8,26 +8,64 @@ node. Where PyTorch numbers its overloads, the arguments decide.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.joined import join
-from gradtool.engine._ops.core.primitive_node import PrimitiveNode
+from gradtool.engine._ops.core.primitive_node import PrimitiveNode, SavingNode
 from gradtool.engine._ops.core.saved_names import without_tensors
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import OutputEdge, next_order
 
 Function = Callable[..., Any]
-NodeName = str | Callable[..., str | None]
+Namer = str | Callable[..., str | None]
 """The name of a node, or a function of the arguments that returns it; None for the default."""
 F = TypeVar("F", bound=Function)
+
+
+@dataclass(frozen=True)
+class Saving:
+    """A name of nodes that save arguments beyond those that the steps need."""
+
+    name: Namer
+    needed_by: dict[str, tuple[str, ...]]
+    """What is saved -> the arguments, one of which has to require a gradient; none: always."""
+
+    def saved(self, out: Tensor, given: dict[str, Any]) -> list[Tensor]:
+        """Return what is saved, ``out`` for the result."""
+        found = [
+            out._bare() if name == "out" else given.get(name)
+            for name, users in self.needed_by.items()
+            if not users or any(getattr(given.get(each), "_requires_grad", False) for each in users)
+        ]
+        return [each for each in found if isinstance(each, Tensor)]
+
+
+NodeName = Namer | Saving
+
+
+def saving(name: Namer, *always: str, **needed_by: str) -> Saving:
+    """Return a node's name, with the arguments that PyTorch saves there.
+
+    Args:
+        name: the node's name.
+        always: arguments, ``out`` for the result.
+        needed_by: arguments that are saved where another one requires a gradient.
+    """
+    conditions = {each: tuple(others.split()) for each, others in needed_by.items()}
+    return Saving(name, dict.fromkeys(always, ()) | conditions)
+
 
 _NODE_NAMES: dict[Function, NodeName] = {}
 
 
 def with_node_name(function: Function, name: NodeName) -> Function:
     """Wrap `function` so that the node of its results has this name."""
+    if isinstance(name, Saving):
+        return _with_saving(with_node_name(function, name.name), name)
 
     @functools.wraps(function)
     def call(*args: Any, **params: Any) -> Any:
@@ -46,6 +84,22 @@ def with_node_name(function: Function, name: NodeName) -> Function:
                 shown = name if isinstance(name, str) else name(*args, **params)
                 if shown is not None:
                     give_name(each, shown, before, (function, args, params))
+        return out
+
+    return call
+
+
+def _with_saving(function: Function, name: Saving) -> Function:
+    names = tuple(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def call(*args: Any, **params: Any) -> Any:
+        out = function(*args, **params)
+        node = out._node if isinstance(out, Tensor) and modes.grad else None
+        if node.__class__ is PrimitiveNode and hasattr(node, "title"):
+            saved = name.saved(out, dict(zip(names, args)) | params)
+            if saved:
+                SavingNode.save(node, saved)
         return out
 
     return call
@@ -104,6 +158,6 @@ def along_dimension(_x: Any, dim: Any = None, *_: Any, **params: Any) -> bool:
 
 
 __all__ = [
-    "NodeName", "along_dimension", "give_name", "node_name", "numbered", "published",
+    "NodeName", "along_dimension", "give_name", "node_name", "numbered", "published", "saving",
     "with_node_name",
 ]  # fmt: skip

@@ -6,9 +6,11 @@ of its elements meet those of another, and nothing is refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradtool.engine._lazy import memory
+from gradtool.engine._ops.core.batching import padded
 from gradtool.engine._tensor import Tensor, data_pointer, is_dense
 
 REPEATING = frozenset((
@@ -74,6 +76,21 @@ def check_overlap(target: Tensor, source: Any) -> None:
     """
     if source is not target and _overlap(target, source) == "part":
         raise _shared()
+
+
+def check_overlap_of_examples(level: Any, target: Any, name: str, sources: Sequence[Any]) -> None:
+    """`check_overlap` for all examples at once, as torch lines them up: in as many dimensions.
+
+    Raises:
+        RuntimeError: the memory of the target and of a source overlaps in part.
+    """
+    if name in APART or name in UNCHECKED:
+        return
+    for source in sources:
+        if isinstance(source, Tensor) and level.below(source)._level is None:
+            rank = max(target.ndim, source.ndim)
+            other = padded(level.below(source), rank) if level.owns(source) else source
+            check_overlap(padded(level.below(target), rank), other)
 
 
 def check_apart(target: Tensor, source: Any) -> None:

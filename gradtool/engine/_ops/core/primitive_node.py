@@ -22,7 +22,7 @@ from gradtool.engine._ops.core.saved_names import (
     slots_of_indices,
 )
 from gradtool.engine._tensor import Tensor, wrap
-from gradtool.engine._views import OF_TORCH_ITSELF, short_name, version_of
+from gradtool.engine._views import OF_TORCH_ITSELF, counted_version, short_name, version_of
 from gradtool.engine.autograd._new_nodes import Packed, Packer
 from gradtool.engine.autograd._node import (
     DETACHED_MESSAGE,
@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 class PrimitiveNode(Node):
     """One application of a primitive in the graph."""
 
-    __slots__ = ("call", "fix", "info", "outer", "params", "plan", "saved", "title", "versions")
+    __slots__ = (
+        "also_saved", "call", "fix", "info", "outer", "params", "plan", "saved", "title",
+        "versions",
+    )  # fmt: skip
 
     plan: Plan
     saved: Sequence[Any]
@@ -58,6 +61,8 @@ class PrimitiveNode(Node):
     """For each edge (shape, dtype) that its gradient is to be brought back to."""
     params: dict[str, Any]
     """The parameters of the primitive; unset where they were not at hand."""
+    also_saved: Sequence[tuple[Tensor, int]] | None
+    """What a `SavingNode` saves with its version, None once freed; unset by default."""
     call: Call
     """The call of the function that it is the last node of; unset by default."""
     title: str
@@ -270,8 +275,9 @@ class PrimitiveNode(Node):
 
     def shown(self, output: Tensor | None = None) -> Node:
         """The node as users get it: of a class that has its name, as each of torch's nodes is."""
-        if self.__class__ is PrimitiveNode:
-            self.__class__ = class_named(PrimitiveNode, self._name())
+        kind: Any = self.__class__
+        if kind is PrimitiveNode or kind is SavingNode:
+            self.__class__ = class_named(kind, self._name())
         if output is not None and not hasattr(self, "info"):
             self.info = OutputInfo.of(output)
         return self
@@ -290,6 +296,8 @@ class PrimitiveNode(Node):
             inner: Node = _node_of(self._edges[0])
             return inner._shown_edges()
         shown = [None if place is None else self._edges[place] for place in self.plan.places()]
+        if self._name() in _OF_NUMBERS:
+            return shown[:-1]
         if self._name() == "ClampBackward0" and len(shown) == 2:
             # torch has an edge for the bound that was not given.
             shown.insert(1 if self.plan.primitive.name == "clamp_max" else 2, None)
@@ -328,6 +336,41 @@ def _as_saved(value: Any, is_tensor: bool) -> Any:
     if is_tensor and isinstance(value, int | float | complex):
         return wrap(np.asarray(value))
     return value
+
+
+class SavingNode(PrimitiveNode):
+    """The last node of a function for which PyTorch saves tensors that this formula does without.
+
+    As there, it refuses to be walked twice, or after one of them changed in place.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def save(node: PrimitiveNode, tensors: Sequence[Tensor]) -> None:
+        """Let a node save these tensors too."""
+        by_func = any(each._level is not None and each._level.by_func for each in tensors)
+        version = counted_version if by_func else version_of
+        node.also_saved = [(each, version(each)) for each in tensors]
+        node.__class__ = SavingNode
+
+    def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
+        """The vjp of each needed argument, once it is sure that nothing saved was changed."""
+        if self.also_saved is None:
+            raise RuntimeError(FREED_MESSAGE)
+        for each, version in self.also_saved:
+            if counted_version(each) != version:
+                raise modified_in_place(each, version, each)
+        return super()._vjp(grad, wanted)
+
+    def _release(self) -> None:
+        """Drop what is saved."""
+        super()._release()
+        self.also_saved = None
+
+
+_OF_NUMBERS = ("LerpBackward0", "MaskedFillBackward0")
+"""Nodes of overloads whose last argument is a number, and has no edge."""
 
 
 def _wide(value: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ from gradtool.engine._ops.core.kinds import (
     promoted,
 )
 from gradtool.engine._ops.core.missing import no_kernel
-from gradtool.engine._ops.core.node_names import give_name, numbered
+from gradtool.engine._ops.core.node_names import give_name, numbered, saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.promotion import require_tensor, result_type
@@ -234,14 +234,14 @@ hypot = op(
 # ---- made of the above ----------------------------------------------------------------------
 
 
-@op(in_place=True, node="AddcmulBackward0")
+@op(in_place=True, node=saving("AddcmulBackward0", tensor1="tensor2", tensor2="tensor1"))
 @takes(NUMBERS, "addcmul_cpu_out")
 def addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``x + value * tensor1 * tensor2``."""
     return bare_add(x, _weighted(mul(tensor1, tensor2), value))
 
 
-@op(in_place=True, node="AddcdivBackward0")
+@op(in_place=True, node=saving("AddcdivBackward0", "tensor2", tensor1="tensor2"))
 def addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 
@@ -287,7 +287,7 @@ def _lerp_node(_x: Any, _end: Any, weight: Any) -> str:
     return f"LerpBackward{int(isinstance(weight, Tensor))}"
 
 
-@op(in_place=True, node=_lerp_node)
+@op(in_place=True, node=saving(_lerp_node, weight="weight"))
 def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``x + weight * (end - x)``.
 

@@ -32,6 +32,7 @@ from gradtool.engine._ops.core.kinds import (
     elementwise,
     promoted,
     without_derivative,
+    zeros_like,
 )
 from gradtool.engine._ops.core.missing import no_kernel
 from gradtool.engine._ops.core.node_names import numbered
@@ -276,7 +277,7 @@ copysign = op(
     binary(
         "copysign",
         refusing_complex("copysign", np.copysign),
-        (Product(_signed_alike), 0.0),
+        (Product(_signed_alike), Product(lambda g: zeros_like(g), lambda _t: None)),
         of_integers="float",
         dtypes=REAL,
     ),

@@ -19,6 +19,7 @@ from gradtool.engine._ops.core.dtype_support import (
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import Operation, Product, binary, elementwise, unary
 from gradtool.engine._ops.core.missing import no_formula
+from gradtool.engine._ops.core.node_names import saving
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.promotion import require_tensor
 from gradtool.engine._ops.creation.creation import arange
@@ -85,7 +86,7 @@ def _polygamma_at(x: Tensor, n: int) -> Tensor:
 method("polygamma_", node="PolygammaBackward1")(in_place(_polygamma_at, "polygamma_"))
 
 
-@op(in_place=True, node="MvlgammaBackward0")
+@op(in_place=True, node=saving("MvlgammaBackward0", "x"))
 @takes(MEASURED, "mvlgamma")
 def mvlgamma(x: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`.

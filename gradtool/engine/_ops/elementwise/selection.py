@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import lined_up
 from gradtool.engine._ops.core.choice import chosen
 from gradtool.engine._ops.core.dtype_support import (
@@ -19,7 +20,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Product, binary, elementwise, promoted
-from gradtool.engine._ops.core.node_names import numbered
+from gradtool.engine._ops.core.node_names import numbered, saving
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.promotion import cast, result_type
@@ -111,6 +112,27 @@ def _as_condition(condition: Tensor) -> Tensor:
 # ---- maximum and minimum --------------------------------------------------------------------
 
 
+def _tangent_of(chosen: Callable[[Tensor, Tensor], Tensor], *, second: bool) -> Any:
+    """The factor times the tangent of the first of two, or of the second: the rest of it.
+
+    `chosen` is the factor of the first: 1 where the result is this one, and not the other.
+    """
+
+    def forward(t: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        factor = chosen(x, y).to(t.dtype)
+        return t * (1 - factor if second else factor)
+
+    return forward
+
+
+def _larger_or_half(x: Tensor, y: Tensor) -> Tensor:
+    return (x > y) + (x == y) * 0.5
+
+
+def _smaller_or_half(x: Tensor, y: Tensor) -> Tensor:
+    return (x < y) + (x == y) * 0.5
+
+
 def _half_of_ties(g: Tensor, x: Tensor, y: Tensor, beaten: Tensor) -> Tensor:
     """The gradient of `x`: all of `g` where it was chosen, half where both are equal."""
     shared: Tensor = where(x == y, g / 2, g).masked_fill(beaten, 0)
@@ -121,8 +143,14 @@ _maximum = binary(
     "maximum",
     refusing_complex("maximum", np.maximum),
     (
-        Product(lambda g, x, y: _half_of_ties(g, x, y, x < y)),
-        Product(lambda g, x, y: _half_of_ties(g, x, y, y < x)),
+        Product(
+            lambda g, x, y: _half_of_ties(g, x, y, x < y),
+            _tangent_of(_larger_or_half, second=False),
+        ),
+        Product(
+            lambda g, x, y: _half_of_ties(g, x, y, y < x),
+            _tangent_of(_larger_or_half, second=True),
+        ),
     ),
     dtypes=ORDERED,
 )
@@ -130,8 +158,14 @@ _minimum = binary(
     "minimum",
     refusing_complex("minimum", np.minimum),
     (
-        Product(lambda g, x, y: _half_of_ties(g, x, y, x > y)),
-        Product(lambda g, x, y: _half_of_ties(g, x, y, y > x)),
+        Product(
+            lambda g, x, y: _half_of_ties(g, x, y, x > y),
+            _tangent_of(_smaller_or_half, second=False),
+        ),
+        Product(
+            lambda g, x, y: _half_of_ties(g, x, y, y > x),
+            _tangent_of(_smaller_or_half, second=True),
+        ),
     ),
     dtypes=ORDERED,
 )
@@ -183,7 +217,10 @@ _at_least = binary(
     np.maximum,
     (
         Product(lambda g, x, y: g.masked_fill(~(x >= y), 0)),
-        Product(lambda g, x, y: g.masked_fill(~(x < y), 0)),
+        Product(
+            lambda g, x, y: g.masked_fill(~(x < y), 0),
+            lambda t, x, y: t.masked_fill(x >= y, 0),
+        ),
     ),
     dtypes=MEASURED,
 )
@@ -192,7 +229,10 @@ _at_most = binary(
     np.minimum,
     (
         Product(lambda g, x, y: g.masked_fill(~(x <= y), 0)),
-        Product(lambda g, x, y: g.masked_fill(~(x > y), 0)),
+        Product(
+            lambda g, x, y: g.masked_fill(~(x > y), 0),
+            lambda t, x, y: t.masked_fill(x <= y, 0),
+        ),
     ),
     dtypes=MEASURED,
 )
@@ -271,8 +311,14 @@ fmax = op(
         "fmax",
         ignore_fp_warnings(refusing_complex("fmax", np.fmax)),
         (
-            Product(lambda g, x, y: g.masked_fill(~((x >= y) | _isnan(y)), 0)),
-            Product(lambda g, x, y: g.masked_fill((x >= y) | _isnan(y), 0)),
+            Product(
+                lambda g, x, y: g.masked_fill(~((x >= y) | _isnan(y)), 0),
+                lambda t, x, y: t.masked_fill(~((x > y) | _isnan(y)), 0),
+            ),
+            Product(
+                lambda g, x, y: g.masked_fill((x >= y) | _isnan(y), 0),
+                lambda t, x, y: t.masked_fill((x > y) | _isnan(y), 0),
+            ),
         ),
         dtypes=ORDERED,
     ),
@@ -292,11 +338,15 @@ fmin = op(
 )
 
 
-@op(in_place=True, node="NanToNumBackward0")
+@op(in_place=True, node=saving("NanToNumBackward0", "x"))
 def nan_to_num(
     x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """NaN and infinities replaced by numbers: zero, and the largest and smallest there are."""
+    if x.is_complex() and x.requires_grad and modes.grad:
+        raise RuntimeError(
+            "nan_to_num does not support automatic differentiation for outputs with complex dtype."
+        )
     if not x.is_floating_point():
         return x.clone()
     limits = _dtypes.finfo(x.dtype)
@@ -354,7 +404,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill(x, fill, mask)
 
 
-@op(method=True, node="MaskedSelectBackward0")
+@op(method=True, node=saving("MaskedSelectBackward0", "x"))
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask, broadcast with them, is true, in one dimension."""
     if mask._array.dtype.kind != "b":

@@ -12,6 +12,7 @@ from gradtool.engine._ops.core.batching import together_along_dim
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import EVERY, SMOOTH, Dtypes, check_positions
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.node_names import saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
@@ -119,7 +120,7 @@ _scatter_add = Primitive(
 )
 
 
-@op(method=True, node="GatherBackward0")
+@op(method=True, node=saving("GatherBackward0", "x"))
 @of_own_memory
 def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """The elements at positions along a dimension: ``out[i][j] = x[index[i][j]][j]`` for dim 0.

@@ -10,7 +10,7 @@ from gradtool.engine._levels import Outline
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import check_positions
-from gradtool.engine._ops.core.node_names import numbered
+from gradtool.engine._ops.core.node_names import numbered, saving
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.scalars import scalar_for
@@ -158,7 +158,7 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return masked_fill(x, chosen.reshape(shape), value)
 
 
-@op(in_place=True, node="PutBackward0")
+@op(in_place=True, node=saving("PutBackward0", source="source"))
 @of_own_memory
 def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with elements of `source` at positions in row-major order, or added to them.

@@ -19,6 +19,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.node_names import saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.creation.creation import arange, ones_like
@@ -140,7 +141,7 @@ _EXTREMES = {
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-@op(in_place=True, node="ScatterReduceBackward0")
+@op(in_place=True, node=saving("ScatterReduceBackward0", "x", "src", "out"))
 def scatter_reduce(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -189,7 +190,7 @@ def _averaged(x: Tensor, dim: int, index: Tensor, src: Tensor, include_self: boo
     return div(total, counts, rounding_mode=None if x.dtype.is_differentiable else "floor")
 
 
-@op(in_place=True, node="IndexReduceBackward0")
+@op(in_place=True, node=saving("IndexReduceBackward0", "x", "source", "out"))
 def index_reduce(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

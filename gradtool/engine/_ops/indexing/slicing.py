@@ -16,6 +16,7 @@ from gradtool.engine._ops.core.dtype_support import (
     check_positions,
 )
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.node_names import saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
@@ -145,7 +146,7 @@ def _check_selects(index: Any, extent: int) -> None:
         )
 
 
-@op(in_place=True, node="IndexAddBackward0")
+@op(in_place=True, node=saving("IndexAddBackward0", source="source"))
 @of_own_memory
 def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with slices of `source`, times `alpha`, added at positions along a dimension.

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.node_names import NodeName, give_name, numbered
+from gradtool.engine._ops.core.node_names import Namer, give_name, numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.complex_parts import view_as_complex, view_as_real
 from gradtool.engine._ops.indexing.strided import as_strided
@@ -22,7 +22,7 @@ from gradtool.engine._tensor import Tensor
 View = Callable[..., Any]
 
 
-def _copying(name: str, of: View, node: NodeName | None = None) -> View:
+def _copying(name: str, of: View, node: Namer | None = None) -> View:
     """Return `of`, a function that returns views, returning contiguous copies of them."""
     shown = node or name.title().replace("_", "") + "Backward0"
 

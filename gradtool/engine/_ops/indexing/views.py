@@ -35,7 +35,16 @@ def _bytes_before(x: Any, key: tuple[Any, ...]) -> int:
         part.indices(extent)[0] if isinstance(part, slice) else part + extent * (part < 0)
         for part, extent in zip(parts, x.shape)
     ]
-    return sum(first * step for first, step in zip(firsts, x.strides))
+    return sum(first * step for first, step in zip(firsts, _steps(x)))
+
+
+def _steps(x: Any) -> list[int]:
+    """The strides, of new dimensions as torch has them: beyond those that follow."""
+    steps = list(x.strides)
+    for dim in reversed(range(x.ndim)):
+        if x.shape[dim] == 1 and not steps[dim]:
+            steps[dim] = x.shape[dim + 1] * steps[dim + 1] if dim + 1 < x.ndim else x.itemsize
+    return steps
 
 
 def _zeros_with(x: Any, *, shape: Ints, key: tuple[Any, ...]) -> Any:

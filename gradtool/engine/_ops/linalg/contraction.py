@@ -22,7 +22,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, general
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.creation.creation import eye
@@ -242,7 +242,7 @@ def linalg_cross(x: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return crossed
 
 
-@op(method=True, node="LinalgCrossBackward0")
+@op(method=True, node=saving("LinalgCrossBackward0", x="other", other="x"))
 def cross(x: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """`linalg_cross` along a dimension; by default the first one with three elements."""
     if dim is None:
@@ -253,7 +253,7 @@ def cross(x: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return linalg_cross(x, other, dim=dim)
 
 
-@op(node="CdistBackward0")
+@op(node=saving("CdistBackward0", "x1", "x2", "out"))
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
     """The p-norm distance of each row of the first from each row of the second.
 

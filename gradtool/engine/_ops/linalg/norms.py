@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.elementwise.complex_parts import real
@@ -22,7 +22,7 @@ from gradtool.engine._tensor import Tensor
 # ---- norms of vectors and matrices -----------------------------------------------------------
 
 
-@node_name("LinalgVectorNormBackward0")
+@node_name(saving("LinalgVectorNormBackward0", "x", "out"))
 def vector_norm(
     x: Tensor,
     ord: float = 2,
@@ -155,7 +155,7 @@ _SLACK = 1e-7
 """What PyTorch adds to a norm before it divides by it."""
 
 
-@op(method=True, node="DistBackward0")
+@op(method=True, node=saving("DistBackward0", "x", "other", "out"))
 def dist(x: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference of all elements."""
     return _of_vectors(x - other, p)

@@ -50,7 +50,9 @@ def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dims: Ints) -> Tenso
 def _shared_among_equals_or_nan(g: Tensor, x: Tensor, out: Tensor, dims: Ints) -> Tensor:
     """The same, where a NaN is as extreme as any other."""
     extreme = spread(out, x.shape, dims)
-    return _shared(g, (x == extreme) | ((x != x) & (extreme != extreme)), dims)
+    chosen = (x == extreme) | ((x != x) & (extreme != extreme))
+    part = spread(g, x.shape, dims) / chosen.sum(dims, keepdim=True)
+    return part.masked_fill(~chosen, 0)  # where none is any more, that is all
 
 
 def _shared(g: Tensor, chosen: Tensor, dims: Ints) -> Tensor:

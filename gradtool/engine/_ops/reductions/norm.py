@@ -13,6 +13,7 @@ from gradtool.engine._ops.core.batching import over_dims
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.node_names import saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.elementwise.elementwise import sgn
@@ -93,7 +94,7 @@ _norm_0 = general(
 )
 
 
-@op(method=True, node="LinalgVectorNormBackward0")
+@op(method=True, node=saving("LinalgVectorNormBackward0", "x", "out"))
 @numpy_names
 def norm(
     x: Tensor,

@@ -22,7 +22,7 @@ from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES, not_implemented
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
-from gradtool.engine._ops.core.node_names import along_dimension, give_name, numbered
+from gradtool.engine._ops.core.node_names import along_dimension, give_name, numbered, saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.shape.joining import cat
@@ -364,7 +364,7 @@ def _isnan(x: Tensor) -> Tensor:
     return x != x
 
 
-@op(method=True, node="NansumBackward0")
+@op(method=True, node=saving("NansumBackward0", "x"))
 @numpy_names
 def nansum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of what is not NaN.

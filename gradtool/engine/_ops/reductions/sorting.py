@@ -83,8 +83,9 @@ def _lower_median(x: Any, *, dim: int) -> Any:
 def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
     """The gradient in equal parts to all elements that equal the result."""
     middle = out.unsqueeze(dim)
-    share = ((x == middle) | (x.isnan() & middle.isnan())).to(g.dtype)
-    divided: Tensor = share * (g.unsqueeze(dim) / share.sum(dim, keepdim=True))
+    equal = (x == middle) | (x.isnan() & middle.isnan())
+    part = g.unsqueeze(dim) / equal.to(g.dtype).sum(dim, keepdim=True)
+    divided: Tensor = part.expand(x.shape).masked_fill(~equal, 0)
     return divided
 
 

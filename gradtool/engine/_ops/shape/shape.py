@@ -219,7 +219,9 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @op(method=True)
 def unflatten(x: Tensor, dim: int, sizes: Ints) -> Tensor:
     """One dimension split into several, of which one extent may be -1."""
-    if not x.ndim:
+    if not len(sizes):
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if wrap_dim(dim, x.ndim) == 0 and not x.ndim:
         raise RuntimeError(
             "unflatten got an unexpected error:\nDimension specified as "
             f"{dim} but tensor has no dimensions"

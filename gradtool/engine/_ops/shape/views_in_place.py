@@ -14,14 +14,14 @@ from gradtool.engine._levels import stand_in
 from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import check_in_place
-from gradtool.engine._ops.core.node_names import NodeName, give_name, numbered
+from gradtool.engine._ops.core.node_names import Namer, give_name, numbered
 from gradtool.engine._ops.core.op import METHODS, method
 from gradtool.engine._ops.indexing.strided import as_strided
 from gradtool.engine._tensor import Tensor, alias
 from gradtool.engine._views import View
 
 
-def _becoming(name: str, node: NodeName) -> Callable[..., Tensor]:
+def _becoming(name: str, node: Namer) -> Callable[..., Tensor]:
     """The in-place form of a function that returns a view."""
     viewed = as_strided if name == "as_strided" else METHODS[name]
 
@@ -44,12 +44,12 @@ def _becoming(name: str, node: NodeName) -> Callable[..., Tensor]:
 
 def _turn_into(x: Tensor, view: Tensor) -> bool:
     """Let `x` be what `view` is, the same memory in another shape; return True if recorded."""
-    node = view._node
+    node, held, seen = view._node, x._view, view._view
     share(x, view)
     if x._level is not None:
         x.__dict__.update(view.__dict__)
+        x._view = held  # a dual tensor has that of its primal, which was replaced
     x._bump()
-    held, seen = x._view, view._view
     if held is not None and seen is not None and not _of_parts(held):
         held.steps = seen.steps
     if node is None or not modes.grad:
@@ -96,7 +96,7 @@ def _squeeze_overload(_x: Any, dim: Any = None) -> int:
     return 3 if dim is None else 5 if isinstance(dim, tuple | list) else 4
 
 
-_NODES: dict[str, NodeName] = {
+_NODES: dict[str, Namer] = {
     "as_strided": "AsStridedBackward1",
     "squeeze": numbered("Squeeze", _squeeze_overload),
     "swapaxes": "TransposeBackward1",

@@ -10,7 +10,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Product, binary
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
 from gradtool.engine._ops.elementwise.powers import logaddexp
@@ -29,7 +29,7 @@ def _nll_node(input: Any, target: Any, *args: Any, **params: Any) -> str:
     return "NllLoss2DBackward0" if input.ndim == 4 else "NllLossBackward0"
 
 
-@node_name(_nll_node)
+@node_name(saving(_nll_node, "input", "weight"))
 @takes(REAL, "nll_loss_out_frame", fused=True)
 def nll_loss(
     input: Tensor,
@@ -247,7 +247,7 @@ _cross_entropy = binary(
 )
 
 
-@node_name("BinaryCrossEntropyBackward0")
+@node_name(saving("BinaryCrossEntropyBackward0", "input", "target"))
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -274,7 +274,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@node_name("BinaryCrossEntropyWithLogitsBackward0")
+@node_name(saving("BinaryCrossEntropyWithLogitsBackward0", "input", "target"))
 @takes(REAL, "log_sigmoid_cpu", fused=True)
 def binary_cross_entropy_with_logits(
     input: Tensor,

@@ -8,7 +8,7 @@ from typing import Any
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, check_taken, takes
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._convolution_checks import (
     check_bias,
@@ -205,7 +205,7 @@ for _spatial, _functions in (
     (3, (conv3d, conv_transpose3d)),
 ):
     for _function in _functions:
-        node_name(_convolution_node(_spatial))(_function)
+        node_name(saving(_convolution_node(_spatial), "input", "weight"))(_function)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:

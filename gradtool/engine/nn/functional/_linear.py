@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, check_positions
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import give_name, node_name
 from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.creation.literals import tensor
@@ -22,13 +22,17 @@ from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
 
 
+def _goes_by_rows(input: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    """Return True where torch takes all rows at once, and returns a view of the result."""
+    if bias is None or weight.ndim != 2 or input.ndim in (0, 2):
+        return False
+    return input.is_contiguous() and bias.is_contiguous()
+
+
 def _linear_node(input: Any, weight: Any, bias: Any = None) -> str | None:
     if bias is None or weight.ndim < 2:
         return None
-    if input.ndim == 2:
-        return "AddmmBackward0"
-    plain = input.is_contiguous() and bias.is_contiguous()
-    return "ViewBackward0" if plain else None
+    return "AddmmBackward0" if input.ndim == 2 else None
 
 
 @node_name(_linear_node)
@@ -40,6 +44,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         weight: Of shape (out_features, in_features) or (in_features,).
         bias: Of shape (out_features,) or ().
     """
+    if _goes_by_rows(input, weight, bias):
+        rows = linear(input.reshape(-1, input.shape[-1]), weight, bias)
+        if rows._node is not None:
+            give_name(rows, "AddmmBackward0")
+        return rows.view(*input.shape[:-1], weight.shape[0])
     product = matmul(input, weight.t())
     return product if bias is None else product + bias
 

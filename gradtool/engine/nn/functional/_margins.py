@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, SMOOTH, takes
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.creation.creation import arange, full_like, triu_indices
 from gradtool.engine._ops.elementwise.elementwise import sqrt
 from gradtool.engine._ops.elementwise.powers import logaddexp
@@ -38,7 +38,7 @@ def pairwise_distance(
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@node_name("PdistBackward0")
+@node_name(saving("PdistBackward0", "input", "out"))
 @takes(FLOATS, "pdist")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """p-norm of the difference of each pair of rows, in the order of the rows.
@@ -83,7 +83,7 @@ def margin_ranking_loss(
     return reduced(loss, legacy(reduction, size_average, reduce))
 
 
-@node_name("SoftMarginLossBackward0")
+@node_name(saving("SoftMarginLossBackward0", "input", "target"))
 @takes(SMOOTH, "soft_margin_loss", fused=True)
 def soft_margin_loss(
     input: Tensor,

@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, TYPE_NAMES, check_taken, takes
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
@@ -241,7 +241,7 @@ for _function, _node in (
     (max_unpool2d, "MaxUnpool2DBackward0"),
     (max_unpool3d, "MaxUnpool3DBackward0"),
 ):
-    node_name(_node)(_function)
+    node_name(saving(_node, "input"))(_function)
 
 __all__ = [
     "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",

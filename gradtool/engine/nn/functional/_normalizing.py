@@ -18,7 +18,7 @@ from gradtool.engine._ops.core.final import is_final
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.inplace import replace
 from gradtool.engine._ops.core.kinds import general
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.elementwise.elementwise import rsqrt
 from gradtool.engine._ops.reductions.norm import norm
@@ -96,7 +96,7 @@ def normalize(
     return scaled if out is None else out.copy_(scaled)
 
 
-@node_name("NativeLayerNormBackward0")
+@node_name(saving("NativeLayerNormBackward0", "input", "weight", "bias"))
 @takes(REAL, "LayerNormKernelImpl", fused=True)
 def layer_norm(
     input: Tensor,
@@ -353,7 +353,7 @@ def _check_both(mean: Tensor | None, var: Tensor | None) -> None:
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
-@node_name("NativeGroupNormBackward0")
+@node_name(saving("NativeGroupNormBackward0", "input", "weight"))
 @takes(REAL, "GroupNormKernelImpl", fused=True)
 @of_own_memory
 def group_norm(

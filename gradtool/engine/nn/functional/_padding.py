@@ -12,7 +12,7 @@ from gradtool.engine._ops.core.batching import changing, of_examples, one_later
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.dtype_support import NUMBERS, SMOOTH, check_taken
 from gradtool.engine._ops.core.kinds import general, linear
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._tensor import Tensor
@@ -45,7 +45,7 @@ def _padding_node(_input: Any, pad: Any, mode: str = "constant", value: Any = No
     return None if kind is None else f"{kind}Pad{len(pad) // 2}DBackward0"
 
 
-@node_name(_padding_node)
+@node_name(saving(_padding_node, "input"))
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, takes
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.elementwise.elementwise import relu, sign
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
@@ -209,11 +209,8 @@ def _around(size: int) -> list[int]:
     return [size // 2, (size - 1) // 2]
 
 
-for _function, _node in (
-    (avg_pool1d, "SqueezeBackward1"),
-    (adaptive_avg_pool1d, "SqueezeBackward1"),
-):
-    node_name(_node)(_function)
+node_name(saving("SqueezeBackward1", "input"))(avg_pool1d)
+node_name("SqueezeBackward1")(adaptive_avg_pool1d)
 
 
 def _adaptive_mean_node(_input: Any, output_size: Any) -> str:

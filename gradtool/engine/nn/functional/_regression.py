@@ -11,7 +11,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, SMOOTH, check_taken, takes
 from gradtool.engine._ops.core.kinds import Product, elementwise
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.stepwise import stepwise
 from gradtool.engine._ops.elementwise.elementwise import exp, log
 from gradtool.engine._ops.elementwise.gates import between
@@ -65,7 +65,7 @@ def paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     return broadcast_tensors(input, target)
 
 
-@node_name("MseLossBackward0")
+@node_name(saving("MseLossBackward0", "input", "target"))
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -141,7 +141,7 @@ _smoothed = elementwise(
 )
 
 
-@node_name("SmoothL1LossBackward0")
+@node_name(saving("SmoothL1LossBackward0", "input", "target"))
 @takes(REAL, "smooth_l1_cpu", fused=True)
 def smooth_l1_loss(
     input: Tensor,
@@ -164,7 +164,7 @@ def smooth_l1_loss(
     return reduced(_smoothed(_difference(input, target), beta=beta), reduction)
 
 
-@node_name("HuberLossBackward0")
+@node_name(saving("HuberLossBackward0", "input", "target"))
 @takes(REAL, "huber_cpu", fused=True)
 def huber_loss(
     input: Tensor,

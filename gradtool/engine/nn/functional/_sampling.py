@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import REAL, check_taken
-from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.creation.creation import linspace, ones
 from gradtool.engine._ops.elementwise.arithmetic import fmod
 from gradtool.engine._ops.elementwise.elementwise import floor, round
@@ -36,7 +36,7 @@ class _Tap(NamedTuple):
     weight: Tensor | None
 
 
-@node_name(_sampler_node)
+@node_name(saving(_sampler_node, "input", "grid"))
 def grid_sample(
     input: Tensor,
     grid: Tensor,
