@@ -229,6 +229,11 @@ class ForwardLevel(DualLevel):
             tangent = tangent.clone()
         return self.wrap(below(x._value), tangent)
 
+    def apart(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
+        """Return a tensor over what `below` makes of the primal of `x`, and of its tangent."""
+        tangent = None if x._tangent is None else below(x._tangent)
+        return _holding(self.wrap(below(x._value), tangent))
+
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
         """Accept it: the graph is the ground's."""
 

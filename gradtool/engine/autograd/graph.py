@@ -109,8 +109,7 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
-            # `cpu()` of a CPU tensor is the tensor itself, which may be changed in place.
-            kept = tensor.cpu().clone() if not tensor.is_cuda else tensor.cpu()
+            kept = tensor.cpu()
             return tensor.device, kept.pin_memory() if pin_memory and tensor.is_cuda else kept
 
         def unpack(packed: tuple[Any, Tensor]) -> Tensor:

@@ -45,6 +45,10 @@ INTEGERS_RECORDED = (
 )
 
 
+HUGE = 2**30
+"""Elements that no program makes."""
+
+
 @dataclass(frozen=True)
 class Explained:
     """A reason, and which differences it explains."""
@@ -145,11 +149,17 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "a derivative that does not depend on its argument may still be recorded",
         lambda difference: (
-            difference.derived
-            and (
-                difference.what in ("requires_grad", "grad.requires_grad", "is_leaf", "grad_fn")
-                or NOT_RECORDED in difference.texts[difference.expected is None]
-                or is_of_recording(difference)
+            (
+                difference.what == "grad.requires_grad"
+                and "create_graph=True" in difference.statement
+            )
+            or (
+                difference.derived
+                and (
+                    difference.what in ("requires_grad", "is_leaf", "grad_fn")
+                    or NOT_RECORDED in difference.texts[difference.expected is None]
+                    or is_of_recording(difference)
+                )
             )
         ),
         spreads=FROM_RECORDING,
@@ -325,6 +335,15 @@ EXPLAINED: tuple[Explained, ...] = (
             and all("a leaf Variable that requires grad" in each for each in difference.texts)
         ),
         spreads=FROM_RECORDING,
+    ),
+    Explained(
+        "PyTorch shows an extent that is no number of elements",
+        lambda difference: (
+            difference.what == "shape"
+            and isinstance(difference.expected, tuple)
+            and max(difference.expected, default=0) > HUGE
+        ),
+        spreads=EVERYTHING,
     ),
     Explained(
         "PyTorch lays out a slice of no elements before it looks at the index, or after",

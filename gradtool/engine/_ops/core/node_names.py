@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.joined import join
-from gradtool.engine._ops.core.primitive_node import PrimitiveNode, SavingNode
+from gradtool.engine._ops.core.primitive_node import PrimitiveNode, save_also
 from gradtool.engine._ops.core.saved_names import without_tensors
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import OutputEdge, next_order
@@ -99,7 +99,7 @@ def _with_saving(function: Function, name: Saving) -> Function:
         if node.__class__ is PrimitiveNode and hasattr(node, "title"):
             saved = name.saved(out, dict(zip(names, args)) | params)
             if saved:
-                SavingNode.save(node, saved)
+                save_also(out, saved)
         return out
 
     return call

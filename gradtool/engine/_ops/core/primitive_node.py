@@ -95,6 +95,8 @@ class PrimitiveNode(Node):
                 rule(grad, saved) if edge._order in wanted else None
                 for rule, edge in zip(rules, self._edges)
             ]
+            if plan.primitive.name == _WITHOUT_FORMULA:
+                rules[0](grad, saved)
         if plan.title_of_gradient is not None and modes.grad:
             self._name_gradients(results, [grad, *saved], plan.title_of_gradient)
         if self.fix is None:
@@ -316,7 +318,7 @@ class PrimitiveNode(Node):
     def _own_name(self) -> str:
         """The name that the primitive's node has by itself."""
         name = self.plan.primitive.name.strip("_")
-        if name == "floor_divide":
+        if name == _WITHOUT_FORMULA:
             return "NotImplemented"
         kept = functools.partial(self.plan.kept, saved=self.saved)
         if name == "slice":
@@ -346,14 +348,6 @@ class SavingNode(PrimitiveNode):
 
     __slots__ = ()
 
-    @staticmethod
-    def save(node: PrimitiveNode, tensors: Sequence[Tensor]) -> None:
-        """Let a node save these tensors too."""
-        by_func = any(each._level is not None and each._level.by_func for each in tensors)
-        version = counted_version if by_func else version_of
-        node.also_saved = [(each, version(each)) for each in tensors]
-        node.__class__ = SavingNode
-
     def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument, once it is sure that nothing saved was changed."""
         if self.also_saved is None:
@@ -369,8 +363,23 @@ class SavingNode(PrimitiveNode):
         self.also_saved = None
 
 
+def save_also(out: Tensor, tensors: Sequence[Tensor]) -> None:
+    """Let the node of a result, if it was recorded just now, save these tensors too."""
+    node = out._node
+    if not modes.grad or not isinstance(node, PrimitiveNode) or type(node) is not PrimitiveNode:
+        return
+    by_func = any(each._level is not None and each._level.by_func for each in tensors)
+    version = counted_version if by_func else version_of
+    node.also_saved = [(each, version(each)) for each in tensors]
+    node.__class__ = SavingNode
+
+
 _OF_NUMBERS = ("LerpBackward0", "MaskedFillBackward0")
 """Nodes of overloads whose last argument is a number, and has no edge."""
+
+
+_WITHOUT_FORMULA = "floor_divide"
+"""What has a node that raises whenever it runs."""
 
 
 def _wide(value: Tensor) -> Tensor:

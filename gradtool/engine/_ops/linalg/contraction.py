@@ -34,6 +34,7 @@ from gradtool.engine._ops.shape.axes import permute
 from gradtool.engine._ops.shape.diagonals import tril
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._ops.shape.joining import cat
+from gradtool.engine._ops.shape.parts import uncounted
 from gradtool.engine._tensor import Tensor
 
 # ---- sums of products -----------------------------------------------------------------------
@@ -110,12 +111,13 @@ def inner(x: Tensor, other: Tensor) -> Tensor:
 @of_own_memory
 def kron(x: Tensor, other: Tensor) -> Tensor:
     """Each element of the first times the whole second, in its place."""
-    rank = max(x.ndim, other.ndim)
+    rank = max(x.ndim, other.ndim, 1)
+    out_rank = max(x.ndim, other.ndim)
     x, other = (_with_rank(each, rank) for each in (x, other))
     shape = [extent * along for extent, along in zip(x.shape, other.shape)]
-    spread = x.reshape([each for extent in x.shape for each in (extent, 1)])
-    within = other.reshape([each for extent in other.shape for each in (1, extent)])
-    return (spread * within).reshape(shape)
+    spread = uncounted(x.reshape([each for extent in x.shape for each in (extent, 1)]))
+    within = uncounted(other.reshape([each for extent in other.shape for each in (1, extent)]))
+    return (spread * within).reshape(shape[rank - out_rank :])
 
 
 def _with_rank(x: Tensor, rank: int) -> Tensor:

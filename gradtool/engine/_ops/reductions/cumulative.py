@@ -24,6 +24,7 @@ from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
 from gradtool.engine._ops.core.op import FUNCTIONS, op
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.primitive_node import save_also
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.elementwise.elementwise import exp, log
@@ -298,9 +299,12 @@ def _extreme(x: Tensor, dim: int, find: Primitive, take: Primitive) -> tuple[Ten
     if x.is_complex():
         raise not_implemented(find.name, x._array.dtype)
     if x.ndim == 0:
-        return x.clone(), x.new_zeros((), dtype=_dtypes.int64)
-    index = find(x, dim=dim)
-    return take(x, index, dim=dim), index
+        values, index = x.clone(), x.new_zeros((), dtype=_dtypes.int64)
+    else:
+        index = find(x, dim=dim)
+        values = take(x, index, dim=dim)
+    save_also(values, (x, index))
+    return values, index
 
 
 # ---- differences and integrals ---------------------------------------------------------------

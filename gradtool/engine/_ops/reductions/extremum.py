@@ -17,7 +17,7 @@ from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.selection import maximum, minimum
-from gradtool.engine._ops.indexing.gathering import gather
+from gradtool.engine._ops.indexing.gathering import picking
 from gradtool.engine._ops.reductions.reduction import (
     dims_of,
     kept_shape,
@@ -202,16 +202,21 @@ def min(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None)
     return Min(*_along("min", _argmin, x, dim, keepdim))
 
 
+_picked = picking("max", dtypes=ORDERED)
+
+
 def _along(
     name: str, search: Primitive, x: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
     _dims_with_elements(name, x, (dim,))
     dim = wrap_dim(dim, x._array.ndim)
-    indices = search(x, dim=dim, keepdim=True)
-    values = gather(x, dim, indices)
-    if keepdim or x.ndim == 0:
+    indices = search(x, dim=dim, keepdim=False)
+    if x.ndim == 0 and x._level is not None:
+        return x.clone(), indices
+    values = _picked(x, indices, dim=dim)
+    if not keepdim or x.ndim == 0:
         return values, indices
-    return values.squeeze(dim), indices.squeeze(dim)
+    return values.unsqueeze(dim), indices.unsqueeze(dim)
 
 
 # ---- places ---------------------------------------------------------------------------------

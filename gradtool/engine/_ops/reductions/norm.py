@@ -85,6 +85,13 @@ _norm_p = general(
     dtypes=SMOOTH,
     batch=over_dims,
 )
+_norm_1 = general(
+    "linalg_vector_norm",
+    accumulating(lambda x, *, dims, keepdim: np.abs(x).sum(axis=dims, keepdims=keepdim)),
+    lambda g, x, dims: sgn(x) * spread(g, x.shape, dims),
+    dtypes=SMOOTH,
+    batch=over_dims,
+)
 _norm_0 = general(
     "linalg_vector_norm",
     lambda x, *, dims, keepdim: (x != 0).sum(axis=dims, keepdims=keepdim).astype(x.real.dtype),
@@ -147,7 +154,7 @@ def _vector_norm(x: Tensor, p: float, dims: Ints, keepdim: bool) -> Tensor:
     if p == 2:
         return _norm_2(x, dims=dims, keepdim=keepdim)
     if p == 1:
-        return sum(x.abs(), dims, keepdim)
+        return _norm_1(x, dims=dims, keepdim=keepdim)
     if math.isinf(p):
         return (amax if p > 0 else amin)(x.abs(), dims, keepdim)
     if p == 0:

@@ -110,7 +110,8 @@ def softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
         NotImplementedError: the elements are not floating.
     """
     dim = wrap_dim(dim, x._array.ndim)
-    return _soft(_floating("softmax", x, dtype), dim=dim)
+    x = _floating("softmax", x, dtype)
+    return _soft(x, dim=dim) if x.dtype.is_differentiable else x.clone()
 
 
 @op(method=True)
@@ -123,13 +124,14 @@ def log_softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tens
         NotImplementedError: the elements are not floating.
     """
     dim = wrap_dim(dim, x._array.ndim)
-    return _log_soft(_floating("log_softmax", x, dtype), dim=dim)
+    x = _floating("log_softmax", x, dtype)
+    return _log_soft(x, dim=dim) if x.dtype.is_differentiable else x.clone()
 
 
 def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:
     if dtype is not None:
         x = x.to(dtype)
-    if not x.is_floating_point() and (x.numel() or not x.is_complex()):
+    if not x.is_floating_point() and x.numel():
         raise not_implemented(name, x._array.dtype)
     if x.is_complex() and x._requires_grad and modes.grad:
         raise RuntimeError(

@@ -22,6 +22,7 @@ from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import along_dimension, numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.own_memory import of_own_memory
+from gradtool.engine._ops.core.primitive_node import save_also
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.comparison import isnan
 from gradtool.engine._ops.elementwise.elementwise import ceil, floor, round
@@ -132,7 +133,9 @@ class Sorted(ValuesAndIndices):
 def sort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Sorted:
     """The elements in order along a dimension, and where each came from."""
     if x.ndim == 0:
-        return Sorted(*[reshape_own(each, ()) for each in sort(x.reshape(1), dim)])
+        values, index = [reshape_own(each, ()) for each in sort(x.reshape(1), dim)]
+        save_also(values, (index,))
+        return Sorted(values, index)
     dim = wrap_dim(dim, x.ndim)
     order = argsort(x, dim, descending, stable)
     return Sorted(_sorted(x, order, dim=dim), order)

@@ -30,7 +30,10 @@ def memory_of(array: Any) -> Any:
     if not (owner.flags.c_contiguous or owner.flags.f_contiguous):
         owner = owner.transpose(sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim]))
     flat = owner.reshape(-1, order="A")
-    return flat if flat.dtype == array.dtype else flat.view(array.dtype)
+    if flat.dtype == array.dtype:
+        return flat
+    rest = flat.nbytes % array.itemsize  # of a number that does not fit
+    return (flat.view("u1")[: flat.nbytes - rest] if rest else flat).view(array.dtype)
 
 
 def _base_of(array: Any) -> Any:

@@ -218,11 +218,15 @@ def _uncounted(x: Tensor, parts: Sequence[Tensor], dim: int, title: str) -> tupl
     """Return parts in the same memory whose changes are not counted for each other."""
     if modes.inference:  # where torch takes them for views, as the graph follows none
         return tuple(parts)
-    return _as_outputs(x, [_alone(each) for each in parts], wrap_dim(dim, x.ndim), title)
+    return _as_outputs(x, [uncounted(each) for each in parts], wrap_dim(dim, x.ndim), title)
 
 
-def _alone(part: Tensor) -> Tensor:
-    if part._level is not None:
+def uncounted(part: Tensor) -> Tensor:
+    """Return a view as a tensor of its own: other changes of its memory are not counted."""
+    level: Any = part._level
+    if level is not None and not level.by_func:
+        return level.apart(part, uncounted)  # type: ignore[no-any-return]  # of this class
+    if level is not None:
         copied: Tensor = part.clone()
         return copied
     held = part._storage
