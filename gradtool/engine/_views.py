@@ -83,12 +83,12 @@ class InferenceStorage(Storage):
         """The transforms that were under way."""
 
     def saved_version(self) -> int:
-        """Zero in inference mode.
+        """Zero in inference mode, also inside of a transform that was called there.
 
         Raises:
             RuntimeError: outside of it.
         """
-        if modes.inference:
+        if modes.inference or any(level.in_inference for level in modes.levels):
             return 0
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in "

@@ -30,6 +30,8 @@ class Level:
     """True for the levels of `vmap`, inside of which a tensor has no ``data``."""
     marks = False
     """True if tensors made inside are marked, as those from outside may not be changed."""
+    in_inference = False
+    """True if it was entered in inference mode, of which it leads out."""
     alive = False
     """True from entering to leaving. After that a wrapped tensor stands for the tensor it holds."""
 

@@ -36,12 +36,12 @@ class DualLevel(Level):
     def __enter__(self) -> Self:
         super().__enter__()
         # As with recording in `func.grad`: what is set around a transform holds for levels below.
-        self.outer, self.inference = modes.forward, modes.inference
+        self.outer, self.in_inference = modes.forward, modes.inference
         modes.forward, modes.inference = True, modes.inference and not self.marks
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        modes.forward, modes.inference = self.outer, self.inference
+        modes.forward, modes.inference = self.outer, self.in_inference
         super().__exit__(*exc_info)
 
     def make_dual(self, primal: Tensor, tangent: Tensor) -> DualTensor:

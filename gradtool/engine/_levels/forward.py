@@ -278,6 +278,8 @@ class ForwardLevel(DualLevel):
         elif not self.owns(base) or base._tangent is None:
             alike = base.shape == x.shape and base.stride() == x.stride()
             whole = in_layout_of(base, tangent) if alike else None
+            if whole is not tangent and 0 in x.stride() and x.numel() > 1:
+                return  # there is no telling what the tangent of the whole is
             if whole is not tangent:
                 whole = zeros_in_layout_of(base, tangent)
                 part = x._view.replay(whole)

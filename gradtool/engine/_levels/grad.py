@@ -34,12 +34,12 @@ class GradLevel(Level):
     def __enter__(self) -> Self:
         super().__enter__()
         # As in `torch.func.grad`, a ``no_grad`` around the transform holds for the levels below.
-        self.outer, self.inference = modes.grad, modes.inference
+        self.outer, self.in_inference = modes.grad, modes.inference
         modes.grad, modes.inference = True, False
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        modes.grad, modes.inference = self.outer, self.inference
+        modes.grad, modes.inference = self.outer, self.in_inference
         super().__exit__(*exc_info)
 
     def wrap(self, value: Tensor) -> GradTensor:

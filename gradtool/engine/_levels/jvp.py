@@ -44,8 +44,11 @@ def _elementwise(
         if tangent is not None:
             derive = rule.forward or rule.apply
             term = derive(tangent, *[primitive.value_of(name, values) for name in rule.needs])
-            total = term if total is None else total + term
-    if total is None or total._requires_grad or not modes.grad or len(primals) < 2:
+            if term is not None:
+                total = term if total is None else total + term
+    if total is None:
+        return None
+    if total._requires_grad or not modes.grad or len(primals) < 2:
         return _fitted(total, out)
     return _fitted(_recorded(primitive, tangents, values, total), out)
 

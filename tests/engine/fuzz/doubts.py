@@ -71,6 +71,9 @@ class Doubts:
     def reason_of(self, difference: Difference, found: set[Doubt]) -> str | None:
         """The reason of a difference in what is in doubt, or in a statement that reads such."""
         about = self.of.get(difference.where, set()) if difference.where else found
+        if difference.what == "events":  # a hook may have noted a gradient in doubt
+            read = read_names(difference.statement) if self.of else ()
+            about = about.union(*[self.of.get(name, set()) for name in read])
         for each in about:
             if each.covers(difference.what) or _is_of_facts(difference, each.facts):
                 return each.reason

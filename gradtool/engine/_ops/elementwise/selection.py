@@ -20,7 +20,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Product, binary, elementwise, promoted
-from gradtool.engine._ops.core.node_names import numbered, saving
+from gradtool.engine._ops.core.node_names import numbered, saving, with_node_name
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.promotion import cast, result_type
@@ -212,34 +212,44 @@ def _within_numbers_vjp(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
 _clamp_to_numbers = elementwise(
     "clamp", _within_numbers, Product(_within_numbers_vjp), arguments=("x",), dtypes=MEASURED
 )
-_at_least = binary(
-    "clamp_min",
-    np.maximum,
-    (
-        Product(lambda g, x, y: g.masked_fill(~(x >= y), 0)),
-        Product(
-            lambda g, x, y: g.masked_fill(~(x < y), 0),
-            lambda t, x, y: t.masked_fill(x >= y, 0),
-        ),
-    ),
-    dtypes=MEASURED,
-)
-_at_most = binary(
-    "clamp_max",
-    np.minimum,
-    (
-        Product(lambda g, x, y: g.masked_fill(~(x <= y), 0)),
-        Product(
-            lambda g, x, y: g.masked_fill(~(x > y), 0),
-            lambda t, x, y: t.masked_fill(x <= y, 0),
-        ),
-    ),
-    dtypes=MEASURED,
-)
+
+
+def _moved(name: str, compute: Any, kept: Callable[..., Any], moved: Callable[..., Any]) -> Any:
+    """A bound that is a tensor: where `x` is kept, and where it is the bound.
+
+    The tangent is that of the bound where `x` is not kept, NaN among them.
+    """
+
+    def bounded(keeps: Callable[..., Any]) -> Any:
+        return binary(
+            name,
+            compute,
+            (
+                Product(
+                    lambda g, x, y: g.masked_fill(~kept(x, y), 0),
+                    lambda t, x, y: t.masked_fill(~keeps(x, y), 0),
+                ),
+                Product(
+                    lambda g, x, y: g.masked_fill(~moved(x, y), 0),
+                    lambda t, x, y: t.masked_fill(keeps(x, y), 0),
+                ),
+            ),
+            dtypes=MEASURED,
+        )
+
+    # At the bound `clamp` and `clamp_min` differ.
+    return bounded(kept), bounded(lambda x, y: kept(x, y) & (x != y))
+
+
+_at_least, _above = _moved("clamp_min", np.maximum, lambda x, y: x >= y, lambda x, y: x < y)
+_at_most, _below = _moved("clamp_max", np.minimum, lambda x, y: x <= y, lambda x, y: x > y)
 _between = elementwise(
     "clamp",
     lambda x, low, high: np.minimum(np.maximum(x, low), high),
-    Product(lambda g, x, low, high: g.masked_fill(~((x >= low) & (x <= high)), 0)),
+    Product(
+        lambda g, x, low, high: g.masked_fill(~((x >= low) & (x <= high)), 0),
+        lambda t, x, low, high: t.masked_fill((x < low) | (x > high) | (low > high), 0),
+    ),
     Product(lambda g, x, low, high: g.masked_fill(~((x < low) & (low < high)), 0)),
     Product(lambda g, x, low, high: g.masked_fill(~((x > high) | (high < low)), 0)),
     dtypes=MEASURED,
@@ -282,21 +292,24 @@ def _bound(value: Any, common: _dtypes.dtype) -> Any:
 
 
 def _clamp_to_tensors(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
+    made: Tensor
     if low is None:
-        return _at_most(x, high)
-    return _at_least(x, low) if high is None else promoted(_between, (x, low, high))
+        made = _below(x, high)
+    else:
+        made = _above(x, low) if high is None else promoted(_between, (x, low, high))
+    return made
 
 
 @op(in_place=True, node="ClampMinBackward0")
 def clamp_min(x: Tensor, min: Any) -> Tensor:
     """`x`, but `min` where that is larger."""
-    return clamp(x, min=min)
+    return _at_least(x, min) if isinstance(min, Tensor) else clamp(x, min=min)
 
 
 @op(in_place=True, node="ClampMaxBackward0")
 def clamp_max(x: Tensor, max: Any) -> Tensor:
     """`x`, but `max` where that is smaller."""
-    return clamp(x, max=max)
+    return _at_most(x, max) if isinstance(max, Tensor) else clamp(x, max=max)
 
 
 # ---- NaN as a missing value -------------------------------------------------------------------
@@ -338,15 +351,12 @@ fmin = op(
 )
 
 
-@op(in_place=True, node=saving("NanToNumBackward0", "x"))
-def nan_to_num(
+_NAN_TO_NUM = saving("NanToNumBackward0", "x")
+
+
+def _made_finite(
     x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """NaN and infinities replaced by numbers: zero, and the largest and smallest there are."""
-    if x.is_complex() and x.requires_grad and modes.grad:
-        raise RuntimeError(
-            "nan_to_num does not support automatic differentiation for outputs with complex dtype."
-        )
     if not x.is_floating_point():
         return x.clone()
     limits = _dtypes.finfo(x.dtype)
@@ -354,6 +364,22 @@ def nan_to_num(
     smallest = float(limits.min) if neginf is None else neginf
     finite = x.masked_fill(_isnan(x), 0.0 if nan is None else nan)
     return finite.masked_fill(isposinf(x), largest).masked_fill(isneginf(x), smallest)
+
+
+@op(in_place=with_node_name(_made_finite, _NAN_TO_NUM), node=_NAN_TO_NUM)
+def nan_to_num(
+    x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """NaN and infinities replaced by numbers: zero, and the largest and smallest there are.
+
+    Raises:
+        RuntimeError: a complex tensor requires a gradient.
+    """
+    if x.is_complex() and x.requires_grad and modes.grad:
+        raise RuntimeError(
+            "nan_to_num does not support automatic differentiation for outputs with complex dtype."
+        )
+    return _made_finite(x, nan, posinf, neginf)
 
 
 # ---- masks -----------------------------------------------------------------------------------

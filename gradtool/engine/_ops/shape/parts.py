@@ -217,6 +217,9 @@ def _resolved(x: Tensor) -> Tensor:
 def _uncounted(x: Tensor, parts: Sequence[Tensor], dim: int, title: str) -> tuple[Tensor, ...]:
     """Return parts in the same memory whose changes are not counted for each other."""
     if modes.inference:  # where torch takes them for views, as the graph follows none
+        for each in parts:
+            if not isinstance(each._storage, InferenceStorage) and each._level is None:
+                each._storage = Storage()
         return tuple(parts)
     return _as_outputs(x, [uncounted(each) for each in parts], wrap_dim(dim, x.ndim), title)
 
