@@ -345,6 +345,8 @@ def become(x: Tensor, wrapped: Wrapped) -> None:
     x.__dict__.update(wrapped.__dict__)
     share(x, wrapped)
     x._node, x._requires_grad = wrapped._node, wrapped._requires_grad
+    if not hasattr(x, "_storage"):  # it was a dual tensor, which has the fields of its primal
+        x._storage, x._view, x._grad, x._leaf_node = wrapped._storage, None, None, None
 
 
 def lift_views(level: Level, x: Tensor) -> None:

@@ -98,6 +98,15 @@ EXPLAINED: tuple[Explained, ...] = (
         spreads=FROM_LAYOUT,
     ),
     Explained(
+        "a derivative of equal elements may be one element expanded, which is not written to",
+        lambda difference: (
+            difference.what == "error"
+            and DERIVED in difference.lineage
+            and any("more than one element of the written" in each for each in difference.texts)
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
         "PyTorch copies the memory around a part too",
         lambda difference: (
             difference.what == "storage_offset"

@@ -45,7 +45,7 @@ OF_TRACES = (
 STALE = re.compile(r"is a view|A view was created in")
 """Of a view that cannot be followed."""
 STEPS = re.compile(
-    r"\b(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside|eq|ne|lt|gt|le|ge|any|all)\("
+    r"\b(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside|eq|ne|lt|gt|le|ge|any|all|logical_\w+)\("
     r"|\b(max|min|amax|amin|median|nanmedian|kthvalue|sort|topk|cummax|cummin|mode)\("
     r"|[!=<>]= |[<>] |//|argm|argsort|nonzero"
 )
