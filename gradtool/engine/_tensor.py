@@ -176,7 +176,7 @@ class Tensor(TensorMethods):
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours in each dimension, in elements."""
         array = self._array
-        if array.size or any(array.strides) or _is_of_elements(array.base):
+        if array.size or any(array.strides) or _shows_none_of_some(array):
             strides = tuple([step // array.itemsize for step in array.strides])
         else:
             strides = _packed_strides(array.shape)
@@ -802,8 +802,9 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
     return tensor
 
 
-def _is_of_elements(base: Any) -> bool:
-    """Return True for the base of a view that has elements, of which the view shows none."""
+def _shows_none_of_some(array: Any) -> bool:
+    """Return True for a view without elements of an array that has some."""
+    base = array.base if array.__class__ is ndarray else None
     return base is not None and getattr(base, "size", 1) > 0
 
 

@@ -43,6 +43,7 @@ CASES: list[OpCase] = [
     ), (exactly([-2.0, -1.0, 0.0, 1.0, 2.0, nan, inf, -inf]),)),
     *over("clamp at tensors", lambda t, x, low, high: (
         t.clamp(x, low, high), x.clamp(min=low), x.clamp(max=high), x.clamp(low, high),
+        x.clamp_min(low), t.clamp_max(x, high),
     ), [
         (normal(3, 4), normal(3, 4), normal(3, 4)), (normal(3, 4), normal(3, 1), normal()),
         (normal(0), normal(0), normal(1)),

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gradtool.engine._lazy import memory
 from gradtool.engine._ops.core.batching import padded
 from gradtool.engine._tensor import Tensor, data_pointer, is_dense
@@ -122,10 +124,10 @@ def _overlap(target: Tensor, source: Any) -> str | None:
 
 def _owner(x: Tensor) -> Any:
     """The array whose memory a tensor shows: what `unsafe_chunk` returns counts by itself."""
-    array = x._array
-    while getattr(array, "base", None) is not None:
-        array = array.base
-    return array
+    owner = array = x._array
+    while isinstance(array, np.ndarray):  # not at a level
+        owner, array = array, array.base
+    return owner
 
 
 def _have_same_steps(one: Any, other: Any) -> bool:
