@@ -26,6 +26,7 @@ import gradtool.engine
 from gradtool.checking.plan import PlannedFunction
 from gradtool.results.report import Verdict
 from gradtool.verify.rules import RULES
+from tests.zoo import beside_samples
 from tests.zoo.checked import checked
 from tests.zoo.members import ZOO, Member, members, planned, strict_findings
 
@@ -99,6 +100,7 @@ def main() -> None:
         HEAD.format(wrong=len(wrong), right=len(right), torch=torch.__version__.split("+")[0]),
         by_rule(wrong),
         false_alarms(right),
+        beside_samples.section(row, said, PASSES),
         left_out(wrong + right),
         FOOT,
     ]

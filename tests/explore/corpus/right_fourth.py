@@ -20,6 +20,7 @@ class ConstantWeights(Function):
         return error.square().sum()
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, grad_output):
         error, weight = ctx.saved_tensors
         grad = 2 * grad_output * (error if weight is None else weight * error)
