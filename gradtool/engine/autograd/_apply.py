@@ -126,8 +126,12 @@ def _check_dirty(ctx: BackwardCFunction, inputs: set[int], raw: tuple[Any, ...])
                 stacklevel=4,
             )
             tensor._bump()
-        else:
+            continue
+        try:
             check_in_place(tensor, was="has been" if tensor._view is None else "is being")
+        except RuntimeError:
+            tensor._bump()  # as in torch, the change is counted before it is refused
+            raise
 
 
 def dirty_not_returned() -> ContractError:

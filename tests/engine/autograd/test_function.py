@@ -675,3 +675,16 @@ def test_one_of_several_views_may_not_be_marked_as_changed(torch):
     part = double(torch, 1.0, 2.0).clone().unbind()[0]
     with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view and is being modified"):
         marking(torch, forward).apply(part)
+
+
+def test_a_refused_change_of_a_leaf_is_counted(torch: Any) -> None:
+    class Add(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.add_(1)
+
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used"):
+        Add.apply(x)
+    assert x._version == 2
