@@ -292,7 +292,7 @@ def _cause_along_symmetric_changes(other: Derivatives, argument: int, name: str)
     """The mistake in the gradient of a symmetric argument of which forward reads one triangle."""
     said = f"forward reads one triangle of `{name}`, and along symmetric changes"
     diagnosis = diagnose(other, other.comparison(argument), name)
-    if diagnosis is None or diagnosis.loose:
+    if diagnosis is None or (diagnosis.loose and not diagnosis.has_simple_factor):
         return f"{said} the gradient is wrong, too"
     return f"{said} {diagnosis.hint}"
 
