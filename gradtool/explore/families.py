@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import zip_longest
-
-import numpy as np
 
 from gradtool.adapters.common.random_state import generator
 from gradtool.cases.inference.documentation import documentation
@@ -48,6 +47,8 @@ from gradtool.explore.values import (
     zeros,
 )
 
+Family = Callable[[], Iterator[Variant]]
+
 
 def variants(
     checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
@@ -65,20 +66,25 @@ def variants(
 def _all_variants(
     checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
 ) -> Iterator[Variant]:
+    parameters, moves_values = checkable.parameters(), iterations(checkable.obj) is None
+    rng = generator(case.seed, "guided")
+    yield from guided(point, branches, parameters, rng, moves_values=moves_values)
+    families = _families(checkable, case, point)
+    if moves_values:
+        families += _beside_values(checkable, case, point, branches)
+    for row in zip_longest(*(family() for family in families)):
+        yield from (each for each in row if each is not None)
+
+
+def _families(checkable: Checkable, case: ResolvedCase, point: Point) -> list[Family]:
     function, parameters = checkable.obj, checkable.parameters()
-    full = with_defaults(point, parameters)
-
-    def draws(family: str) -> np.random.Generator:
-        return generator(case.seed, family)
-
-    iteration = iterations(function)
+    full, draws = with_defaults(point, parameters), partial(generator, case.seed)
+    iteration, step = iterations(function), step_of_integers(function)
     kept = iteration.counts if iteration else frozenset[str]()
-    step = step_of_integers(function)
     named = dict(zip(full.names, full.values, strict=True))
     free = {name for name in full.names if may_be_negative(function, name)}
     keeps_order = solves(function) and not may_be_wide(function)
-    yield from guided(point, branches, parameters, draws("guided"), moves_values=iteration is None)
-    families: list[Callable[[], Iterator[Variant]]] = [
+    return [
         lambda: extents(point, blocks(function), draws("extents"), keeps_order=keeps_order),
         lambda: plain(point, words(function, named), parameters, kept, free, step=step),
         lambda: values(point, draws("values"), is_scaled=iteration is None),
@@ -102,16 +108,20 @@ def _all_variants(
         ),
         lambda: ignored(function, full),
     ]
-    if iteration is None:
-        families += [
-            lambda: near(point, thresholds(function), draws("near")),
-            lambda: beside_limits(
-                full, plain(full, {}, parameters, kept, step=step), branches, draws("beside limits")
-            ),
-            lambda: single(point, draws("single")),
-        ]
-    for row in zip_longest(*(family() for family in families)):
-        yield from (each for each in row if each is not None)
+
+
+def _beside_values(
+    checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
+) -> list[Family]:
+    """Families for a forward that does not iterate until its values are good enough."""
+    function, parameters = checkable.obj, checkable.parameters()
+    full, draws = with_defaults(point, parameters), partial(generator, case.seed)
+    options = partial(plain, full, {}, parameters, step=step_of_integers(function))
+    return [
+        lambda: near(point, thresholds(function), draws("near")),
+        lambda: beside_limits(full, options(), branches, draws("beside limits")),
+        lambda: single(point, draws("single")),
+    ]
 
 
 def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator[Variant]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradtool.adapters.library import library
 from gradtool.cases.inference.alternatives import alternatives
 from gradtool.cases.inference.call_sites import Site
 from gradtool.cases.inference.drafts import (
@@ -49,7 +50,7 @@ _MOST_WORDS = 12
 _SIDEWAYS = 3
 """Drafts refused at the same place for another reason that are changed further."""
 
-_OBJECT = re.compile(r"object is not callable|object has no attribute")
+_OBJECT = re.compile(r"object is not callable|object has no attribute '(\w+)'")
 """Matches the refusal of a value in place of an object that computes."""
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\.)|(?<=\dx)\d+|\d+(?=x\d)")
@@ -197,7 +198,7 @@ class Climb:
         for at in order:
             for value in _asked_for(step.draft[at], reason):
                 yield (*step.draft[:at], value, *step.draft[at + 1 :])
-        if _OBJECT.search(reason) and order:
+        if _asks_for_object(reason) and order:
             at = order[0]
             yield (*step.draft[:at], {"literal": Operator()}, *step.draft[at + 1 :])
         streams = []
@@ -219,6 +220,12 @@ class Climb:
         names = [parameter.name for parameter in self._reading.parameters]
         spoken = [i for i, name in enumerate(names) if re.search(rf"\b{re.escape(name)}\b", said)]
         return [*spoken, *(i for i in range(len(names)) if i not in spoken)]
+
+
+def _asks_for_object(reason: str) -> bool:
+    """Return True for the refusal of what is not called, or has no attribute but a tensor's."""
+    found = _OBJECT.search(reason)
+    return found is not None and not hasattr(library().Tensor, found[1] or "")
 
 
 def _in_turn(streams: Sequence[tuple[int, Iterator[Any]]]) -> Iterator[tuple[int, Any]]:

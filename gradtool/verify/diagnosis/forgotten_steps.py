@@ -24,12 +24,10 @@ from gradtool.verify.protocol.observation import Step
 from gradtool.verify.thresholds.diagnosis import (
     EXPLAINED_FACTOR_DIFFERENCE,
     FACTOR_EXACT,
+    PLAIN_FACTORS,
     STEPS_IN_PAIRS,
     STEPS_MOST,
 )
-
-_PLAIN = (-1.0, 1.0, -2.0)
-"""Factors of a part that is missing, that is counted twice, or that has the wrong sign."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def _named(
 def _explanation(who: str, found: _Share) -> Explanation:
     step = found.steps[-1]
     text = f"{who} {_words(found)}"
-    is_plain = found.factor in _PLAIN and all(each.is_of_source for each in found.steps)
+    is_plain = found.factor in PLAIN_FACTORS and all(each.is_of_source for each in found.steps)
     return Explanation(text, step.path, step.line, is_plain)
 
 

@@ -8,6 +8,13 @@ the numeric side, `DOUBLE_RTOL`. Doubled: 0.333334 is 1/3 as well. Halved: a fac
 float32 is a decimal more often.
 """
 
+PLAIN_FACTORS = (-1.0, 1.0, -2.0)
+"""Unit: multiples of a step's part of the gradient by which the whole is off. That part is missing,
+counted twice, or has the wrong sign: the plainest mistakes, named before others that fit as well.
+Doubled: steps that are counted three times are preferred to a simpler explanation. Halved: half
+of a part is.
+"""
+
 FACTOR_NEAR_ONE = 1e-4
 """Unit: part of the factor. A factor this near to one is written as its difference from one, of
 which six digits would show nothing. Doubled or halved: a few factors are written the other way.

@@ -110,7 +110,7 @@ class Sine(Function):
 def test_a_gradient_left_to_autograd_is_a_note() -> None:
     ((rule, severity, message),) = found(Add, double(3, 4), double(4))
     assert (rule, severity) == ("GT116", "note")
-    assert message.startswith("gradient of `bias` has the shape (3, 4), but the input has (4,): ")
+    assert message.startswith("gradient of `bias` has shape [3, 4], but `bias` has shape [4]: ")
 
 
 def test_a_gradient_of_the_right_shape_is_none() -> None:

@@ -62,3 +62,8 @@ def one_by_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(x, as_ints(given), **named)
 
     return spread
+
+
+def inverse_order(dims: Ints) -> Ints:
+    """Return the permutation that undoes a permutation of dimensions."""
+    return tuple(sorted(range(len(dims)), key=dims.__getitem__))

@@ -9,7 +9,14 @@ from typing import Any
 
 from gradtool.engine._dtypes import int64
 from gradtool.engine._ops.core.batching import all_later, changing, one_later
-from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.dims import (
+    Ints,
+    as_ints,
+    inverse_order,
+    one_by_one,
+    wrap_dim,
+    wrap_dims,
+)
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import attribute, op
@@ -39,7 +46,7 @@ def _examples_first(dims: Sequence[int], size: int) -> tuple[int, ...]:
 _permute = linear(
     "permute",
     lambda x, *, dims: x.transpose(dims),
-    lambda g, dims: g.permute(_inverse(dims)),
+    lambda g, dims: g.permute(inverse_order(dims)),
     is_view=True,
     batch=changing(dims=_examples_first),
 )
@@ -76,10 +83,6 @@ def permute(x: Tensor, dims: Ints) -> Tensor:
     if len(set(wrapped)) != len(wrapped):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return _permute(x, dims=wrapped)
-
-
-def _inverse(dims: Ints) -> Ints:
-    return tuple(sorted(range(len(dims)), key=dims.__getitem__))
 
 
 @op(aliases=("moveaxis",), method=True)

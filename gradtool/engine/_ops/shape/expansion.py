@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.batching import over_dims, padded, unchanged
-from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.batching import changing, over_dims, padded, unchanged
+from gradtool.engine._ops.core.dims import (
+    Ints,
+    as_ints,
+    inverse_order,
+    one_by_one,
+    wrap_dim,
+    wrap_dims,
+)
 from gradtool.engine._ops.core.dtype_support import INT64, SMOOTH
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import linear
@@ -204,10 +211,14 @@ contiguous_copy = linear("clone", lambda x: x.copy(order="C"), lambda g: g, batc
 
 
 def _laid_out(x: Any, *, axes: Ints) -> Any:
-    return x.transpose(axes).copy(order="C").transpose(np.argsort(axes))
+    return x.transpose(axes).copy(order="C").transpose(inverse_order(axes))
 
 
-_copy_in_order = linear("clone", _laid_out, lambda g: g)
+def _axes_of_examples(axes: Ints, _size: int) -> Ints:
+    return (0, *[axis + 1 for axis in axes])
+
+
+_copy_in_order = linear("clone", _laid_out, lambda g: g, batch=changing(axes=_axes_of_examples))
 
 
 def in_format(x: Tensor, memory_format: Any) -> Tensor:

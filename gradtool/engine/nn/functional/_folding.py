@@ -155,7 +155,7 @@ def _summed(x: Any, *, extents: Ints, grid: Grid) -> Any:
     out = np.zeros_like(x, shape=_padded_shape((*front, channels), extents, grid), order="C")
     for row, column, rows, columns in grid.elements(counts):
         out[..., rows, columns] += patches[..., row, column, :, :]
-    return np.ascontiguousarray(out[grid.inside(extents)]) if any(grid.ends) else out
+    return out[grid.inside(extents)].copy() if any(grid.ends) else out
 
 
 _columns: Primitive = linear(
