@@ -22,7 +22,7 @@ _OF_SIGN = {"abs", "sign", "sgn", "signbit", "copysign"}
 _OF_LENGTH = {"norm", "vector_norm", "normalize"}
 
 
-_SIGNED = re.compile(
+_OF_EITHER_SIGN = re.compile(
     r"(.*_)?(adv|advantages?|rewards?|returns?|targets?|y|errors?|residuals?|signals?|noise|x|input)"
 )
 """Names of tensors that are positive by chance only."""
@@ -40,7 +40,9 @@ def both_signs(function: Any, point: Point) -> Iterator[Variant]:
     """
     names, of_any = _arguments_of(function, _OF_SIGN), set[str]()
     if not _POSITIVE.search(documentation(function)):
-        of_any = {name for name in point.names if _SIGNED.fullmatch(name.strip("_").lower())}
+        of_any = {
+            name for name in point.names if _OF_EITHER_SIGN.fullmatch(name.strip("_").lower())
+        }
     for at, array in point.continuous():
         is_real = array.dtype.kind == "f" and not is_integral(array)
         if not is_real or point.names[at] not in names | of_any:

@@ -149,9 +149,8 @@ class _Notes:
 
 def _is_checked() -> bool:
     """Return True for a call by gradtool's checker, whose arguments are not the program's."""
-    frame: FrameType | None = (
-        sys._getframe()
-    )  # Not inspect.stack, which reads the source of every frame.
+    # Not inspect.stack, which reads the source of every frame.
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_globals.get("__name__", "").startswith("gradtool.checking."):
             return True

@@ -46,54 +46,6 @@ def product(numbers: Sequence[int]) -> int:
     return result
 
 
-@node_name("Im2ColBackward0")
-@takes(BOOL | SMOOTH, "im2col_out_cpu", fused=True)
-def unfold(
-    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Tensor:
-    """Extract the patches of images (N, C, H, W) as columns (N, C * elements, positions).
-
-    Raises:
-        RuntimeError: the shapes do not fit.
-    """
-    if input.ndim not in (3, 4):
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions for input, but got: {list(input.shape)}"
-        )
-    size, apart, ends, step = _numbers(kernel_size, dilation, padding, stride)
-    padded = [extent + 2 * end for extent, end in zip(input.shape[-2:], ends)]
-    if any(have < each * (need - 1) + 1 for have, each, need in zip(padded, apart, size)):
-        raise RuntimeError(
-            f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={size}, "
-            f"dilation={apart}, padding={ends}, calculated shape of the array of sliding blocks "
-            "is too small: its components must be at least one"
-        )
-    return _columns(input, grid=Grid(size, apart, ends, step))
-
-
-@node_name("Col2ImBackward0")
-@takes(BOOL | SMOOTH, "col2im_out_cpu", fused=True)
-def fold(
-    input: Tensor,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
-) -> Tensor:
-    """Sum patches back into images: each element is the sum of all patches that cover it.
-
-    Raises:
-        RuntimeError: the shapes do not fit.
-    """
-    size, apart, ends, step = _numbers(kernel_size, dilation, padding, stride)
-    extents = for_each(output_size, 2, "output_size")
-    grid = Grid(size, apart, ends, step)
-    _check_columns(input, extents, grid)
-    return _image(input, extents=extents, grid=grid)
-
-
 class Grid(NamedTuple):
     """The places of the windows of an image: two numbers each, down and across."""
 
@@ -104,10 +56,14 @@ class Grid(NamedTuple):
     """The padding."""
     step: Ints
 
+    def padded(self, extents: Ints) -> Ints:
+        """Return the extents of an image with its padding."""
+        return tuple([extent + 2 * end for extent, end in zip(extents, self.ends)])
+
     def counts(self, extents: Ints) -> Ints:
         """Return the number of windows in an image, down and across."""
-        padded = [extent + 2 * end for extent, end in zip(extents, self.ends)]
-        return tuple([positions(*each) for each in zip(padded, self.size, self.step, self.apart)])
+        numbers = zip(self.padded(extents), self.size, self.step, self.apart)
+        return tuple([positions(*each) for each in numbers])
 
     def elements(self, counts: Ints) -> Iterator[tuple[int, int, slice, slice]]:
         """Yield each element of a window, and where it lies in the padded image in all of them."""
@@ -128,8 +84,50 @@ class Grid(NamedTuple):
         return (..., *spans)
 
 
-def _padded_shape(front: Ints, extents: Ints, grid: Grid) -> Ints:
-    return (*front, *[extent + 2 * end for extent, end in zip(extents, grid.ends)])
+@node_name("Im2ColBackward0")
+@takes(BOOL | SMOOTH, "im2col_out_cpu", fused=True)
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Extract the patches of images (N, C, H, W) as columns (N, C * elements, positions).
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    if input.ndim not in (3, 4):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(input.shape)}"
+        )
+    grid = _grid(kernel_size, dilation, padding, stride)
+    if min(grid.counts(input.shape[-2:])) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {tuple(input.shape[-2:])}, "
+            f"kernel_size={grid.size}, dilation={grid.apart}, padding={grid.ends}, calculated "
+            "shape of the array of sliding blocks is too small: its components must be at least one"
+        )
+    return _columns(input, grid=grid)
+
+
+@node_name("Col2ImBackward0")
+@takes(BOOL | SMOOTH, "col2im_out_cpu", fused=True)
+def fold(
+    input: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:
+    """Sum patches back into images: each element is the sum of all patches that cover it.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    grid = _grid(kernel_size, dilation, padding, stride)
+    extents = for_each(output_size, 2, "output_size")
+    _check_columns(input, extents, grid)
+    return _image(input, extents=extents, grid=grid)
 
 
 def _extracted(x: Any, *, grid: Grid) -> Any:
@@ -137,7 +135,7 @@ def _extracted(x: Any, *, grid: Grid) -> Any:
     *front, channels = x.shape[:-2]
     extents = x.shape[-2:]
     if any(grid.ends):
-        padded = np.zeros_like(x, shape=_padded_shape(x.shape[:-2], extents, grid))
+        padded = np.zeros_like(x, shape=(*front, channels, *grid.padded(extents)))
         padded[grid.inside(extents)] = x
         x = padded
     counts = grid.counts(extents)
@@ -152,7 +150,7 @@ def _summed(x: Any, *, extents: Ints, grid: Grid) -> Any:
     *front, rows_of_columns = x.shape[:-1]
     counts, channels = grid.counts(extents), rows_of_columns // product(grid.size)
     patches = x.reshape(*front, channels, *grid.size, *counts)
-    out = np.zeros_like(x, shape=_padded_shape((*front, channels), extents, grid), order="C")
+    out = np.zeros_like(x, shape=(*front, channels, *grid.padded(extents)), order="C")
     for row, column, rows, columns in grid.elements(counts):
         out[..., rows, columns] += patches[..., row, column, :, :]
     return out[grid.inside(extents)].copy() if any(grid.ends) else out
@@ -174,8 +172,8 @@ _image: Primitive = linear(
 )
 
 
-def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, ...]:
-    return (
+def _grid(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Grid:
+    return Grid(
         for_each(kernel_size, 2, "kernel_size"),
         for_each(dilation, 2, "dilation"),
         for_each(padding, 2, "padding"),
