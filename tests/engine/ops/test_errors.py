@@ -50,6 +50,14 @@ REFUSED: list[tuple[str, Call, type[Exception], str]] = [
     ("unfold", lambda t: t.ones(3).unfold(0, 2, 0), RuntimeError, "step is 0 but must be > 0"),
     ("fold", lambda t: t.nn.functional.fold(t.ones(2, 3, 4, 9), 4, 2), RuntimeError,
      "Expected 2D or 3D (batch mode) tensor for input"),
+    *[("windows", lambda t, given=given: t.nn.functional.unfold(t.ones(1, 3, 4, 4), **given),
+       RuntimeError, words)
+      for given, words in (
+          ({"kernel_size": 0}, "kernel size should be greater than zero, but got kernel_height: 0"),
+          ({"kernel_size": 2, "dilation": 0}, "dilation should be greater than zero, but got dil"),
+          ({"kernel_size": 2, "padding": -1}, "padding should be non-negative, but got pad_height"),
+          ({"kernel_size": 2, "stride": 0}, "stride should be greater than zero, but got stride_h"),
+      )],
     ("imag", lambda t: t.ones(3).imag, RuntimeError, "imag is not implemented"),
     ("repeat", lambda t: t.ones(2, 3).repeat(2), RuntimeError,
      "Number of dimensions of repeat dims"),

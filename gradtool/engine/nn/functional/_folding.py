@@ -173,12 +173,30 @@ _image: Primitive = linear(
 
 
 def _grid(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Grid:
-    return Grid(
+    """Read the numbers of a grid.
+
+    Raises:
+        RuntimeError: One of them is not positive, or the padding is negative.
+    """
+    grid = Grid(
         for_each(kernel_size, 2, "kernel_size"),
         for_each(dilation, 2, "dilation"),
         for_each(padding, 2, "padding"),
         for_each(stride, 2, "stride"),
     )
+    _require("kernel size", "kernel", grid.size)
+    _require("dilation", "dilation", grid.apart)
+    _require("padding", "pad", grid.ends, least=0)
+    _require("stride", "stride", grid.step)
+    return grid
+
+
+def _require(what: str, name: str, pair: Ints, least: int = 1) -> None:
+    if min(pair) < least:
+        bound = "greater than zero" if least else "non-negative"
+        raise RuntimeError(
+            f"{what} should be {bound}, but got {name}_height: {pair[0]} {name}_width: {pair[1]}"
+        )
 
 
 def _check_columns(input: Tensor, extents: Ints, grid: Grid) -> None:
