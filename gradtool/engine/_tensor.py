@@ -27,6 +27,7 @@ from gradtool.engine._views import (
     Storage,
     TransformStorage,
     View,
+    new_storage,
     not_followed,
 )
 from gradtool.engine.autograd._node import (
@@ -437,9 +438,10 @@ class Tensor(TensorMethods):
         self._shared_storage().bump()
 
     def _shared_storage(self) -> Storage:
-        if self._storage is None:
-            self._storage = Storage()
-        return self._storage
+        storage = self._storage
+        if storage is None:
+            storage = self._storage = new_storage()
+        return storage
 
     @property
     def _base(self) -> Tensor | None:
@@ -468,7 +470,11 @@ class Tensor(TensorMethods):
 
     def _bare(self) -> Tensor:
         """The same tensor without its place in the graph."""
-        return self._alias(self._shared_storage())
+        if self._lazy is not None:
+            return self._alias(self._shared_storage())
+        bare = wrap(self._array)
+        bare._storage = self._shared_storage()
+        return bare
 
     def is_inference(self) -> bool:
         """True if it was made in inference mode."""

@@ -21,24 +21,34 @@ if TYPE_CHECKING:
 
 _NO_VERSION = -1
 
+_NO_VIEWS: list[weakref.ref[Tensor]] = []
+"""The views of all memory that has none; never added to."""
+_FIRST_PRUNED_AT = 64
+
 
 class Storage:
     """Memory that a tensor and its views share. It counts its in-place changes."""
 
     __slots__ = ("_prune_at", "_views", "version")
 
+    _views: list[weakref.ref[Tensor]]
+
     def __init__(self, version: int = 0) -> None:
         self.version = version
-        self._views: list[weakref.ref[Tensor]] = []
-        self._prune_at = 64
+        self._views = _NO_VIEWS
+        self._prune_at = _FIRST_PRUNED_AT
 
     def add_view(self, view: Tensor) -> None:
         """Remember a view, as long as anything else refers to it."""
-        self._views.append(weakref.ref(view))
-        if len(self._views) > self._prune_at:
-            self._views = [each for each in self._views if each() is not None]
+        views = self._views
+        if views is _NO_VIEWS:
+            self._views = [weakref.ref(view)]
+            return
+        views.append(weakref.ref(view))
+        if len(views) > self._prune_at:
+            self._views = [each for each in views if each() is not None]
             # A growing threshold keeps the cost for each view constant.
-            self._prune_at = 64 + 2 * len(self._views)
+            self._prune_at = _FIRST_PRUNED_AT + 2 * len(self._views)
 
     def living_views(self) -> list[Tensor]:
         """The views that are still referred to, oldest first."""
@@ -70,6 +80,18 @@ class Storage:
             view = tensor._view
             if view is not None and view.base is base and not tensor._had_node():
                 tensor._requires_grad = base._requires_grad or view.owns_flag
+
+
+_new = object.__new__
+
+
+def new_storage() -> Storage:
+    """Return ``Storage()``, by one call less."""
+    storage: Storage = _new(Storage)
+    storage.version = 0
+    storage._views = _NO_VIEWS
+    storage._prune_at = _FIRST_PRUNED_AT
+    return storage
 
 
 class InferenceStorage(Storage):

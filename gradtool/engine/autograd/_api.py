@@ -52,7 +52,7 @@ def backward(
                 "`backward()`. Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    if any(level.by_func for level in modes.levels):
+    if modes.levels and any(level.by_func for level in modes.levels):
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use "
             "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
@@ -146,15 +146,21 @@ def grad(
     )
     if materialize_grads:
         found = _materialized(found, targets, create_graph)
-    elif not allow_unused and any(each is None for each in found):
-        raise RuntimeError(
-            f"The differentiated Tensor at index {[each is None for each in found].index(True)} "
-            "appears to not have been used in the graph. Set allow_unused=True if this is the "
-            "desired behavior."
-        )
+    elif not allow_unused:
+        _require_used(found)
     if type(inputs) is dict:
         return dict(zip(inputs, found, strict=True))  # type: ignore[return-value]  # rarely a dict
     return tuple(found)
+
+
+def _require_used(found: Sequence[Tensor | None]) -> None:
+    for position, each in enumerate(found):
+        if each is None:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {position} "
+                "appears to not have been used in the graph. Set allow_unused=True if this is the "
+                "desired behavior."
+            )
 
 
 def _found(

@@ -11,11 +11,14 @@ from gradtool.engine.autograd._node import GradientEdge, Nowhere
 
 Root = Tensor | GradientEdge
 
+ROOTS = (Tensor, GradientEdge)
+"""The same for `isinstance`: a union is made anew wherever it is written in a function."""
+
 
 def as_roots(given: Any) -> tuple[Any, ...]:
     """One tensor or edge, or a sequence of them, as a tuple."""
     # An edge is a tuple too.
-    return (given,) if isinstance(given, Tensor | GradientEdge) else tuple(given)
+    return (given,) if isinstance(given, ROOTS) else tuple(given)
 
 
 def as_targets(inputs: Any, name: str) -> tuple[Root, ...]:
@@ -25,9 +28,10 @@ def as_targets(inputs: Any, name: str) -> tuple[Root, ...]:
         TypeError: it is another mapping.
         RuntimeError: there is none, or something that is neither tensor nor edge.
     """
-    if type(inputs) is dict:
+    kind = type(inputs)
+    if kind is dict:
         inputs = inputs.values()
-    elif isinstance(inputs, Mapping):
+    elif kind is not Tensor and kind is not list and isinstance(inputs, Mapping):
         raise TypeError(
             f"`inputs` argument to `{name}()` must be a dict, not {type(inputs).__name__}. "
             "Other Mapping types are not supported."
@@ -45,6 +49,8 @@ def check_targets(targets: tuple[Root, ...]) -> None:
         RuntimeError: it is neither tensor nor edge, or a tensor that requires no gradient.
     """
     for target in targets:
+        if target.__class__ is Tensor and target._requires_grad:
+            continue
         if isinstance(target, GradientEdge):
             continue
         if not isinstance(target, Tensor):
@@ -72,8 +78,12 @@ def with_cotangents(
             requires no gradient.
         TypeError: a cotangent is no tensor.
     """
-    if cotangents is None and outputs.__class__ is Tensor and not batched:
-        return [(outputs, cotangent_of(outputs, None, 0))]
+    if outputs.__class__ is Tensor and not batched:
+        if cotangents is None:
+            return [(outputs, cotangent_of(outputs, None, 0))]
+        plain = outputs._view is None or outputs._node is not None
+        if plain and outputs._requires_grad and _are_alike(outputs, cotangents):
+            return [(outputs, cotangents)]
     roots = as_roots(outputs)
     given = (None,) * len(roots) if cotangents is None else cotangents
     given = (given,) if isinstance(given, Tensor) else tuple(given)
@@ -86,6 +96,14 @@ def with_cotangents(
     for position, root in enumerate(roots):
         _require_gradient(root, position)
     return list(zip(roots, checked))
+
+
+def _are_alike(root: Tensor, given: Any) -> bool:
+    """Return True for a tensor of the shape and dtype of another: the usual cotangent."""
+    if given.__class__ is not Tensor:
+        return False
+    array, of_root = given._array, root._array
+    return bool(array.dtype is of_root.dtype and array.shape == of_root.shape)
 
 
 def cotangent_of(root: Root, given: Tensor | None, position: int) -> Tensor:
@@ -113,7 +131,7 @@ def _leads_nowhere(root: Tensor) -> bool:
 
 
 def _cotangent(root: Root, given: Any, position: int, batched: bool) -> Any:
-    if not isinstance(root, Tensor | GradientEdge):
+    if not isinstance(root, ROOTS):
         raise AssertionError("Expected output to be a torch.Tensor")
     info: Any = root
     if isinstance(root, GradientEdge):

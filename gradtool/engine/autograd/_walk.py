@@ -104,15 +104,20 @@ def _edge_to(root: GradientEdge) -> Node:
 class _Walker:
     """The state of one walk."""
 
-    captures: dict[int, list[tuple[int, int]]] | None = None
+    __slots__ = (
+        "_reachable", "accumulate", "callbacks", "captured", "captures", "depth", "ends", "grads",
+        "heap", "keep_graph", "nodes", "number", "owned", "roots", "running", "wanted",
+    )  # fmt: skip
+
+    captures: dict[int, list[tuple[int, int]]] | None
     """Order of a node -> (position among the targets, output number) of each target there."""
     captured: list[Tensor | None]
-    ends: Sequence[Node] = ()
+    ends: Sequence[Node]
     """Nodes of the targets: a leaf that is itself a root has its end nowhere else."""
-    wanted: set[int] | None = None
-    running: Node | None = None
+    wanted: set[int] | None
+    running: Node | None
     """The node that runs."""
-    _reachable: set[int] | None = None
+    _reachable: set[int] | None
 
     def __init__(
         self, keep_graph: bool, targets: Sequence[Root] | None, accumulate: bool, depth: int
@@ -131,21 +136,27 @@ class _Walker:
         self.grads: dict[int, Any] = {}
         self.owned: set[int] = set()
         """Orders whose gradient so far is a sum that nothing else refers to."""
-        if targets is None:
-            self.captured = []
-        else:
+        self.captures = self.wanted = self.running = self._reachable = None
+        self.ends = ()
+        self.captured = []
+        if targets is not None:
             self._aim_at(targets)
 
     def _aim_at(self, targets: Sequence[Root]) -> None:
-        self.captured = [None] * len(targets)
-        self.captures, ends = {}, []
+        captures: dict[int, list[tuple[int, int]]] = {}
+        ends = []
         for position, target in enumerate(targets):
             node, number = (
                 target[:2] if isinstance(target, GradientEdge) else node_and_number(target)
             )
             ends.append(node)
-            self.captures.setdefault(node._order, []).append((position, number))
-        self.ends = ends
+            order = node._order
+            if order in captures:
+                captures[order].append((position, number))
+            else:
+                captures[order] = [(position, number)]
+        self.captured = [None] * len(ends)
+        self.captures, self.ends = captures, ends
 
     def deposit(self, edge: Node, grad: Tensor | None) -> None:
         """Add a gradient to what has arrived at an edge.
@@ -278,10 +289,13 @@ class _Walker:
 
     def _proceed(self, node: Node, order: int, grad: Any) -> bool:
         """Capture the gradients of targets at a node; return True if the node is to run."""
-        assert self.captures is not None
-        assert self.wanted is not None
-        runs = any(edge._order in self.wanted for edge in node._edges)
-        here = self.captures.get(order)
+        captures, wanted = self.captures, self.wanted
+        assert captures is not None
+        assert wanted is not None
+        here = captures.get(order)
+        if here is None and order in wanted:
+            return True
+        runs = _leads_to(node, wanted)
         if here is None:
             # As in torch: the hooks of an only root run even if it leads to no target.
             if not runs and node._hooks is not None and len(self.roots) == 1:
@@ -295,6 +309,14 @@ class _Walker:
         for position, number in here:
             self.captured[position] = grad[number] if isinstance(grad, list) else grad
         return runs
+
+
+def _leads_to(node: Node, wanted: set[int]) -> bool:
+    """Return True if an edge of the node is to a node among these orders."""
+    for edge in node._edges:  # noqa: SIM110 - a generator takes longer
+        if edge._order in wanted:
+            return True
+    return False
 
 
 class _WalkInOrder(_Walker):
@@ -347,7 +369,7 @@ def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
     reached = _reachable(roots, oldest)
     # Oldest first, so that what a node leads to is decided before the node.
     for order in sorted(reached, reverse=True):
-        if any(edge._order in wanted for edge in reached[order]._edges):
+        if _leads_to(reached[order], wanted):
             wanted.add(order)
     return wanted
 
@@ -359,10 +381,11 @@ def _reachable(roots: Iterable[Node], oldest: int | None) -> dict[int, Node]:
     while stack:
         edge = stack.pop()
         node = edge.node if isinstance(edge, OutputEdge) else edge
+        order = node._order
         # Edges lead to older nodes only: beyond the oldest target there is none.
-        if node._order in reached or (oldest is not None and node._order > oldest):
+        if order in reached or (oldest is not None and order > oldest):
             continue
-        reached[node._order] = node
+        reached[order] = node
         stack.extend(node._edges)
     return reached
 

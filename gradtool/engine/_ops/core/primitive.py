@@ -56,8 +56,8 @@ class Plan:
     """The values to save and the vjps to run, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "complex_rules", "getters", "graphed", "keeps_tensors", "names", "needed", "out_slot",
-        "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
+        "complex_rules", "getters", "gradients", "graphed", "keeps_tensors", "names", "needed",
+        "out_slot", "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
@@ -72,6 +72,8 @@ class Plan:
         self.complex_rules = tuple(
             _rule(vjp.of_complex or vjp.apply, vjp.needs, names) for vjp in vjps
         )
+        self.gradients = _all_gradients(self.rules, vjps, names)
+        """The gradients of all needed arguments, from (g, saved values)."""
         self.getters = [primitive.getter(name) for name in names]
         self.take = _taker(primitive, names)
         """Picks the saved values out of the arguments where they are all tensor arguments."""
@@ -109,9 +111,10 @@ _WITHOUT_GRADIENT = ("condition", "index", "indices", "mask")
 """Names of tensor arguments of which none can have a gradient."""
 
 
-def _rule(
-    apply: Callable[..., Any], needs: tuple[str, ...], names: list[str]
-) -> Callable[[Tensor, Sequence[Any]], Tensor | None]:
+Rule = Callable[["Tensor", Sequence[Any]], "Tensor | None"]
+
+
+def _rule(apply: Callable[..., Any], needs: tuple[str, ...], names: list[str]) -> Rule:
     """A vjp as a function of (g, saved values); written out for the short cases, which are hot."""
     slots = [names.index(name) for name in needs]
     if not slots:
@@ -123,6 +126,37 @@ def _rule(
         second = slots[1]
         return lambda g, saved: apply(g, saved[first], saved[second])
     return lambda g, saved: apply(g, *[saved[slot] for slot in slots])
+
+
+def _all_gradients(
+    rules: Sequence[Rule], vjps: Sequence[Vjp], names: list[str]
+) -> Callable[[Tensor, Sequence[Any]], list[Tensor | None]]:
+    """All rules as one function of (g, saved values); written out for the short cases."""
+    slots = [[names.index(name) for name in vjp.needs] for vjp in vjps]
+    if len(rules) == 1:
+        return _only_gradient(vjps[0].apply, slots[0])
+    if len(rules) == 2:
+        (one, other), counts = (vjp.apply for vjp in vjps), [len(each) for each in slots]
+        if counts == [0, 0]:
+            return lambda g, _saved: [one(g), other(g)]
+        if counts == [1, 1]:
+            first, second = slots[0][0], slots[1][0]
+            return lambda g, saved: [one(g, saved[first]), other(g, saved[second])]
+    return lambda g, saved: [rule(g, saved) for rule in rules]
+
+
+def _only_gradient(
+    apply: Callable[..., Any], slots: list[int]
+) -> Callable[[Tensor, Sequence[Any]], list[Tensor | None]]:
+    if not slots:
+        return lambda g, _saved: [apply(g)]
+    first = slots[0]
+    if len(slots) == 1:
+        return lambda g, saved: [apply(g, saved[first])]
+    if len(slots) == 2:
+        second = slots[1]
+        return lambda g, saved: [apply(g, saved[first], saved[second])]
+    return lambda g, saved: [apply(g, *[saved[slot] for slot in slots])]
 
 
 def _taker(
@@ -323,7 +357,7 @@ class Primitive:
 
         A caller that has what the vjps name at hand, in their order, passes it as `saved`.
         """
-        plan = self.plan(needed)
+        plan = self.plans.get(needed) or self.plan(needed)
         node: PrimitiveNode = _new(PrimitiveNode)
         node._edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
         # After the edges: that of a view may lead to a node made just now.
@@ -333,17 +367,18 @@ class Primitive:
         node.params = params
         node.fix = fix
         if saved is None:
-            saved = [getter(args, params) for getter in plan.getters]
+            take = plan.take
+            saved = (
+                [getter(args, params) for getter in plan.getters] if take is None else take(args)
+            )
         node.saved = saved
-        slots = plan.tensor_slots
-        try:
-            node.versions = _versions([saved[slot] for slot in slots]) if slots else None
-        except RuntimeError:  # an inference tensor
-            if out._level is None or not out._level.by_func:
-                _forbid_saving(args)
-                return node
-            # A transform saves tensors of its own.
-            node.versions = _versions([saved[slot] for slot in slots], counted_version)
+        node.versions = None
+        for slot in plan.tensor_slots:
+            value = saved[slot]
+            if isinstance(value, Tensor) and value._storage is not None:
+                if not _keep_versions(node, out, args):
+                    return node
+                break
         if plan.out_slot is not None:
             node.keep_output(out)
         out._node = node
@@ -362,14 +397,15 @@ class Primitive:
     def record_pair(self, x: Tensor, y: Tensor, out: Tensor) -> None:
         """`record` written out for two tensors of the output's shape and dtype: the hot path."""
         node: PrimitiveNode = _new(PrimitiveNode)
+        plans = self.plans
         if not y._requires_grad:
-            plan = self.plan(_FIRST)
+            plan = plans.get(_FIRST) or self.plan(_FIRST)
             node._edges = (x._node or x._accumulator(),)
         elif x._requires_grad:
-            plan = self.plan(_BOTH)
+            plan = plans.get(_BOTH) or self.plan(_BOTH)
             node._edges = (x._node or x._accumulator(), y._node or y._accumulator())
         else:
-            plan = self.plan(_SECOND)
+            plan = plans.get(_SECOND) or self.plan(_SECOND)
             node._edges = (y._node or y._accumulator(),)
         node._order = next_order()
         node._hooks = node.fix = node.versions = None
@@ -381,12 +417,9 @@ class Primitive:
         else:
             saved = plan.take(pair)
         node.saved = saved
-        if x._storage is not None or y._storage is not None:
-            try:
-                node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
-            except RuntimeError:  # an inference tensor
-                _forbid_saving(pair)
-                return
+        shared = x._storage is not None or y._storage is not None
+        if shared and not _keep_versions(node, out, pair):
+            return
         if plan.out_slot is not None:
             node.keep_output(out)
         out._node = node
@@ -449,6 +482,24 @@ def _versions(
     """Versions of saved values, 0 for what is not a tensor; None if all are 0."""
     versions = tuple([version(value) if isinstance(value, Tensor) else 0 for value in saved])
     return versions if any(versions) else None
+
+
+def _keep_versions(node: PrimitiveNode, out: Tensor, args: Sequence[Any]) -> bool:
+    """Remember the versions of what a node saves; return False if it may not save it.
+
+    Raises:
+        RuntimeError: one of several is an inference tensor.
+    """
+    values = [node.saved[slot] for slot in node.plan.tensor_slots]
+    try:
+        node.versions = _versions(values)
+    except RuntimeError:  # an inference tensor
+        if out._level is None or not out._level.by_func:
+            _forbid_saving(args)
+            return False
+        # A transform saves tensors of its own.
+        node.versions = _versions(values, counted_version)
+    return True
 
 
 def _forbid_saving(args: Sequence[Any]) -> None:

@@ -82,20 +82,19 @@ class PrimitiveNode(Node):
         if grad is None:
             return [None] * len(plan.rules)
         saved = self._unpack() if plan.keeps_tensors else self.saved
-        rules, kind = plan.rules, grad._array.dtype.kind
-        if kind != "f":
-            if kind == "V" and plan.keeps_tensors:
-                return self._vjp_in_single(grad, saved, wanted)
-            rules = plan.complex_rules if kind == "c" else rules
+        kind = grad._array.dtype.kind
+        if kind == "V" and plan.keeps_tensors:
+            return self._vjp_in_single(grad, saved, wanted)
         results: Gradients
-        if wanted is None:
-            results = [rule(grad, saved) for rule in rules]
+        if kind != "c" and (wanted is None or self._all_are(wanted)):
+            results = plan.gradients(grad, saved)
         else:
+            rules = plan.complex_rules if kind == "c" else plan.rules
             results = [
-                rule(grad, saved) if edge._order in wanted else None
+                rule(grad, saved) if wanted is None or edge._order in wanted else None
                 for rule, edge in zip(rules, self._edges)
             ]
-            if plan.primitive.name == _WITHOUT_FORMULA:
+            if wanted is not None and plan.primitive.name == _WITHOUT_FORMULA:
                 rules[0](grad, saved)
         if plan.title_of_gradient is not None and modes.grad:
             self._name_gradients(results, [grad, *saved], plan.title_of_gradient)
@@ -105,6 +104,13 @@ class PrimitiveNode(Node):
             result if result is None or fix is None else bring_back(result, *fix)
             for result, fix in zip(results, self.fix)
         ]
+
+    def _all_are(self, wanted: set[int]) -> bool:
+        """Return True if the gradients of all edges are wanted."""
+        for edge in self._edges:  # noqa: SIM110 - a generator takes longer
+            if edge._order not in wanted:
+                return False
+        return True
 
     def _name_gradients(self, results: Gradients, given: Sequence[Any], title: str) -> None:
         """Name the last step of each gradient as torch names its one node."""
@@ -138,6 +144,8 @@ class PrimitiveNode(Node):
         versions = self.versions
         for position, slot in enumerate(plan.tensor_slots):
             value = saved[slot]
+            if value.__class__ is Tensor and value._storage is None:
+                continue  # the usual one: never changed
             storage = value._storage if isinstance(value, Tensor) else None
             if (
                 storage is not None
@@ -195,12 +203,15 @@ class PrimitiveNode(Node):
     def keep_output(self, output: Tensor) -> None:
         """Remember `output` as the node's own, without a reference cycle."""
         slot = self.plan.out_slot
-        if slot is not None:
-            kept = output._bare()
-            self.saved = [*self.saved[:slot], kept, *self.saved[slot + 1 :]]
+        if slot is None:
+            return
+        saved = list(self.saved)
+        saved[slot] = output._bare()
+        self.saved = saved
+        version, versions = version_of(output), self.versions
+        if version or versions is not None:
             count = len(self.plan.tensor_slots)
-            of_arguments = (self.versions or (0,) * count)[:count]
-            self.versions = (*of_arguments, version_of(output))
+            self.versions = (*(versions or (0,) * count)[:count], version)
 
     def _pack_saved(self, pack: Packer) -> None:
         """Keep what `pack` makes of each saved tensor in its place."""
