@@ -127,7 +127,7 @@ def shown_value(value: Any) -> str:
         return f"[{', '.join(map(shown_value, value))}]"
     try:
         # The address of an object differs from run to run.
-        text = _ADDRESS.sub("", repr(value))
+        text = " ".join(_ADDRESS.sub("", repr(value)).split())
     except Exception as error:  # A `repr` of the user's may raise anything.
         text = f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."

@@ -258,8 +258,11 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     def ignored(case: CaseConfig) -> list[int]:
         return without_influence(checkable, bound(case)[0], case_seed(checkable, settings, ""))
 
+    def made(case: CaseConfig) -> list[Any]:
+        return _make(checkable, settings, case, str(case.name))[0]
+
     clues = read_clues(checkable.obj, names)
-    search = find_cases(checkable, parameters, clues, Tries(try_case, ignored), tuple(_LACKS))
+    search = find_cases(checkable, parameters, clues, Tries(try_case, made, ignored), tuple(_LACKS))
     if not search.cases:
         _debug_refusal(checkable, settings, search.likeliest)
         raise _nothing_found(checkable, settings, search)

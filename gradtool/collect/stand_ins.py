@@ -35,6 +35,8 @@ class StandIn(Placeholder):
         self._origin = origin or name
 
     def __getattr__(self, name: str) -> Any:
+        if f"{self._full_name}.{name}" in _PLAIN:
+            return _PLAIN[f"{self._full_name}.{name}"]
         return "0.0.0" if name == "__version__" else super().__getattr__(name)
 
     def _derived(self, suffix: str) -> StandIn:
@@ -44,7 +46,8 @@ class StandIn(Placeholder):
         return StandInError(self._origin, self._why, on_behalf_of)
 
     def _is_transparent(self) -> bool:
-        return self._full_name.partition(".")[0] in _TRANSPARENT
+        name = self._full_name.partition("(")[0]
+        return name.partition(".")[0] in _TRANSPARENT or name in _COMPILES
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StandIn, (self._full_name, self._why, self._origin)
@@ -65,6 +68,13 @@ Of the standard library, they have names that this version of Python lacks.
 """
 
 
-def stand_in(name: str, why: str) -> StandIn:
-    """Make the stand-in that a replaced statement binds."""
-    return StandIn(name, why)
+_COMPILES = frozenset({"numba.generated_jit", "numba.jit", "numba.njit"})
+"""Decorators that compile a function, which computes the same without."""
+
+_PLAIN = {"numba.prange": range}
+"""What stands for itself without its package: a parallel loop, run in order."""
+
+
+def stand_in(name: str, why: str) -> Any:
+    """Make what a replaced statement binds: a stand-in, or what computes the same."""
+    return _PLAIN.get(name) or StandIn(name, why)

@@ -111,7 +111,7 @@ class Placeholder:
         if len(args) == 1 and not kwargs and isinstance(args[0], _DECORATED):
             return args[0] if self._is_transparent() else _decorated(self, args[0])
         is_kept = self._full_name in _BUILDS or _is_below(self._full_name, _REGISTERS)
-        if not is_kept and not is_importing():
+        if not (is_kept or self._is_transparent() or is_importing()):
             raise self._error()
         return self._derived("(...)")
 

@@ -35,6 +35,7 @@ RIGHT = {
         "BlockProduct",
         "GroupedRows",
     ],
+    "callers": ["Reversible", "TreeSum"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }
 WRONG = {
@@ -45,6 +46,7 @@ WRONG = {
     "quantisers": "BoundedAffineForgetsScale",
     "shapes": "BoxAreaSignLost",
     "options": "GatedUnitForgetsValue",
+    "callers": "ReversibleForgetsBlock",
 }
 WITHOUT_VERDICT = {
     "losses::StackedList": "no output requires a gradient",

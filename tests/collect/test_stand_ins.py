@@ -134,3 +134,20 @@ def test_a_decorated_function_has_no_marks_of_other_decorators(folder: Path) -> 
     )
     with loaded.active():
         assert getattr(loaded.module.use, "_once_differentiable", None) is None
+
+
+def test_functions_that_a_missing_compiler_would_compile_run_as_they_are(folder: Path) -> None:
+    loaded = load(
+        folder,
+        "import torch\nimport no_such\nimport numba as nb\nfrom numba import njit, prange\n"
+        "@njit(parallel=True)\ndef doubled(n):\n    return [2 * i for i in prange(n)]\n"
+        "@nb.jit\ndef tripled(n):\n    return [3 * i for i in nb.prange(n)]\n"
+        "@nb.cuda.jit\ndef kernel(n):\n    return n\n"
+        "def late(n):\n    return njit(cache=True)(lambda m: m + 1)(n)\nFACTOR = 3.0\n",
+    )
+    with loaded.active():
+        assert loaded.module.doubled(3) == [0, 2, 4]
+        assert loaded.module.tripled(2) == [0, 3]
+        assert loaded.module.late(1) == 2
+        with pytest.raises(StandInError, match="kernel is decorated"):
+            loaded.module.kernel(1)

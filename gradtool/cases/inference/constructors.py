@@ -21,7 +21,7 @@ def constructed(cls: type[Any]) -> Any:
     """
     if issubclass(cls, library().Tensor):
         return None
-    for make in (_no_arguments, _likely_arguments):
+    for make in (_no_arguments, likely_arguments):
         try:
             return cls(**make(cls))
         except Exception:  # The user's constructor may raise anything.
@@ -33,7 +33,8 @@ def _no_arguments(_: type[Any]) -> dict[str, Any]:
     return {}
 
 
-def _likely_arguments(cls: type[Any]) -> dict[str, Any]:
+def likely_arguments(cls: type[Any]) -> dict[str, Any]:
+    """Values for the parameters of a constructor that have no default."""
     extents = itertools.cycle(_EXTENTS)
     single = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtool.adapters.library import library
+from gradtool.cases.inference.calling import call_callers
 from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import is_stated, is_unlike_documented
 from gradtool.cases.inference.climbing import Climb, Step
@@ -49,6 +50,8 @@ class Tries:
     """Ways to try a case."""
 
     attempt: Callable[[CaseConfig], Trial]
+    make: Callable[[CaseConfig], list[Any]]
+    """Makes the values of a case of another callable."""
     without_influence: Callable[[CaseConfig], list[int]]
     """The positions of arguments that ask for a gradient, but that no output depends on."""
 
@@ -56,12 +59,7 @@ class Tries:
 def find_cases(
     checkable: Checkable, parameters: Parameters, clues: Clues, tries: Tries, gaps: tuple[str, ...]
 ) -> SearchResult:
-    """Find cases that forward accepts.
-
-    Those of the signature are used if forward and backward accept them. Arguments that were read
-    from the source are used if both do, and an output depends on each that asks for a gradient:
-    there are two cases of them, with different extents if possible. Where there are none either,
-    those of the signature that forward alone accepts are a guess.
+    """Find cases that forward accepts; those of a caller if nothing else shows any.
 
     Args:
         checkable: The Function or callable.
@@ -69,6 +67,27 @@ def find_cases(
         clues: What its source says of their names.
         tries: Tries a case.
         gaps: Errors that begin an objection which no arguments can meet.
+    """
+    search = _own_cases(checkable, parameters, clues, tries, gaps)
+    if search.cases or not checkable.is_function or search.objection.startswith(gaps):
+        return search
+    called = call_callers(checkable, tries.make, tries.attempt)
+    if called is not None:
+        search.cases, search.is_guess = list(called.cases), called.is_guess
+        search.calls += called.calls
+        search.evidence = f"a call of {called.caller}"
+    return search
+
+
+def _own_cases(
+    checkable: Checkable, parameters: Parameters, clues: Clues, tries: Tries, gaps: tuple[str, ...]
+) -> SearchResult:
+    """Find cases from the signature, and where none is found, from the source.
+
+    Those of the signature are used if forward and backward accept them. Arguments that were read
+    from the source are used if both do, and an output depends on each that asks for a gradient:
+    there are two cases of them, with different extents if possible. Where there are none either,
+    those of the signature that forward alone accepts are a guess.
     """
     is_called = any(p.name in clues.uses.called or is_callable(p) for p in parameters)
     read_first = is_called or _searches(checkable.obj)

@@ -66,7 +66,7 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
     """
     inputs = [_non_leaf(arg) for arg in args]
     named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
-    with _silenced():
+    with silenced():
         try:
             result = checkable.call(*inputs, **named)
         except MemoryError:
@@ -74,8 +74,13 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
         except Exception as error:
             if library().contract(error) != "raised":
                 return Trial()  # Forward ran through; a rule says what it did wrong.
-            return _placed(Trial(refusal=summarize(error)), error, checkable.file)
+            return refused(error, checkable.file)
         return _judge(result, checkable.file)
+
+
+def refused(error: Exception, file: Path) -> Trial:
+    """The trial of arguments for which the user's code raises."""
+    return _placed(Trial(refusal=summarize(error)), error, file)
 
 
 def _placed(trial: Trial, error: Exception, file: Path) -> Trial:
@@ -107,7 +112,7 @@ def rerun_forward(
 
 
 def _judge(result: Any, file: Path) -> Trial:
-    floating = _floating(result)
+    floating = floating_results(result)
     if not floating:
         return Trial(refusal="forward returned no floating-point tensor", reached=(_IN_RESULT,))
     try:
@@ -127,7 +132,8 @@ def _judge(result: Any, file: Path) -> Trial:
     return _backward(floating, file)
 
 
-def _floating(result: Any) -> list[Any]:
+def floating_results(result: Any) -> list[Any]:
+    """The floating and complex tensors among the results of a call."""
     outputs = [value for value in _flat(result) if isinstance(value, library().Tensor)]
     return [value for value in outputs if value.is_floating_point() or value.is_complex()]
 
@@ -181,14 +187,14 @@ def without_influence(checkable: Checkable, args: tuple[Any, ...], seed: int) ->
     """
 
     def outputs(inputs: Sequence[Any]) -> list[Any] | None:
-        with _silenced(), global_generators(seed):
+        with silenced(), global_generators(seed):
             try:
                 result = checkable.call(*map(_non_leaf, inputs))
             except MemoryError:
                 raise
             except Exception:
                 return None
-            return [library().array(value.detach()) for value in _floating(result)]
+            return [library().array(value.detach()) for value in floating_results(result)]
 
     reference = outputs(args)
     found = []
@@ -224,7 +230,7 @@ def _flat(result: Any) -> list[Any]:
 
 
 @contextlib.contextmanager
-def _silenced() -> Iterator[None]:
+def silenced() -> Iterator[None]:
     """Drop output and warnings: a search tries many arguments that are wrong."""
     with (
         warnings.catch_warnings(),

@@ -1,0 +1,242 @@
+"""Callers of a Function: functions and methods of its module that lead to its ``apply``.
+
+Where nothing shows what forward takes, what its callers take may: a module that is constructed, or
+a wrapper with documented arguments, makes the objects, the buffers and the matching sizes itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradtool.adapters.common.binding import parameters_of
+from gradtool.adapters.library import library
+from gradtool.cases.inference.call_sites import Site, module_source
+from gradtool.cases.inference.candidates import Parameters
+from gradtool.cases.inference.clues import Clues
+from gradtool.cases.inference.constructors import likely_arguments
+from gradtool.cases.inference.documentation import extents_for, integers
+from gradtool.cases.inference.plain_uses import FunctionNode, plain_uses
+from gradtool.cases.inference.reading import Reading
+from gradtool.cases.inference.roles import is_callable
+from gradtool.cases.inference.shape_reading import read_shapes
+from gradtool.cases.inference.uses import read_uses
+
+MOST_CALLERS = 4
+"""Callers that are tried, those first that call the Function themselves."""
+
+_LEVELS = 3
+"""Calls between a caller and the Function."""
+
+_MOST_PARAMETERS = 12
+"""Parameters beyond which those with a default keep it."""
+
+_DOES_MORE = re.compile(
+    r"\b(open|input|exit|system|popen|run_main|save|load|download\w*|urlopen|subprocess|"
+    r"DataLoader|init_process_group)\("
+)
+"""Matches calls that reach out of the process, in the body of what is then no caller."""
+
+_NOT_CALLERS = re.compile(r"(test|bench|train|fit|main|demo|plot|run|profile)(_.*)?|__(?!call__).*")
+"""Names of functions that do more than compute."""
+
+_SINGLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A function or a method, with the constructor of its object."""
+
+    name: str
+    reading: Reading
+    made_by: int = 0
+    """The number of leading parameters that belong to the constructor."""
+    owner: type[Any] | None = None
+    method: str = ""
+    function: Any = None
+    """What is called if there is no object."""
+
+    def make(self, values: Mapping[int, Any]) -> Any:
+        """Construct its object from the values of the leading parameters, if it has one."""
+        if self.owner is None:
+            return self.function
+        names = [each.name for each in self.reading.parameters[: self.made_by]]
+        made = self.owner(**{name: values[at] for at, name in enumerate(names)})
+        return made if self.method in ("forward", "__call__") else getattr(made, self.method)
+
+    def call(self, function: Callable[..., Any], values: Mapping[int, Any]) -> Any:
+        """Call what `make` returned with the other values."""
+        given = dict(enumerate(self.reading.parameters))
+        own = [at for at in given if at >= self.made_by]
+        args = [values[at] for at in own if given[at].kind not in _SINGLE]
+        named = {given[at].name: values[at] for at in own if given[at].kind in _SINGLE}
+        return function(*args, **named)
+
+
+def callers(function: Any) -> Iterator[Caller]:
+    """Yield the callers of a Function, the nearest first."""
+    module, _ = module_source(function)
+    forward = inspect.unwrap(getattr(function, "forward", function))
+    namespace: Mapping[str, Any] = getattr(forward, "__globals__", {})
+    if module is None or "." in function.__qualname__:
+        return
+    for owner, node in _leading_to(function.__qualname__, module):
+        made = _caller(owner, node, namespace)
+        if made is not None:
+            yield made
+
+
+def _leading_to(
+    name: str, module: ast.Module
+) -> Iterator[tuple[ast.ClassDef | None, FunctionNode]]:
+    """Yield functions and methods whose bodies name the Function, then those that name these."""
+    known = {name}
+    seen: set[ast.AST] = set()
+    for _ in range(_LEVELS):
+        found = []
+        for owner, node in _defined(module):
+            outer = owner.name if owner else node.name
+            if node in seen or outer == name or not _mentions(node, known):
+                continue
+            seen.add(node)
+            found.append((outer, node))
+            if not _NOT_CALLERS.fullmatch(node.name) and not _DOES_MORE.search(ast.unparse(node)):
+                yield owner, node
+        known = {outer for outer, _ in found} | {node.name for _, node in found}
+        known |= _aliases(module, known | {name})
+        known -= {"forward", "__init__", "__call__"}
+
+
+def _defined(module: ast.Module) -> Iterator[tuple[ast.ClassDef | None, FunctionNode]]:
+    for statement in module.body:
+        if isinstance(statement, FunctionNode):
+            yield None, statement
+        elif isinstance(statement, ast.ClassDef):
+            yield from ((statement, e) for e in statement.body if isinstance(e, FunctionNode))
+
+
+def _aliases(module: ast.Module, known: set[str]) -> set[str]:
+    """The names of the module that ``f = Cls.apply`` and the like assign."""
+    return {
+        target.id
+        for statement in module.body
+        if isinstance(statement, ast.Assign) and _mentions(statement.value, known)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _mentions(node: ast.AST, names: set[str]) -> bool:
+    return any(
+        (isinstance(each, ast.Name) and each.id in names)
+        or (isinstance(each, ast.Attribute) and each.attr in names)
+        for each in ast.walk(node)
+    )
+
+
+def _caller(
+    owner: ast.ClassDef | None, node: FunctionNode, namespace: Mapping[str, Any]
+) -> Caller | None:
+    found: Any = namespace.get(owner.name if owner else node.name)
+    if owner is None:
+        return _of_function(node.name, found, node, namespace) if callable(found) else None
+    if not isinstance(found, type):
+        return None
+    cls: Any = found
+    if issubclass(cls, library().Function):
+        forward = _method(owner, "forward")
+        return _of_function(owner.name, cls.apply, forward, namespace) if forward else None
+    name = f"{owner.name}.{node.name}"
+    plain = inspect.getattr_static(cls, node.name, None)
+    if isinstance(plain, staticmethod | classmethod):
+        return _of_function(name, getattr(cls, node.name), node, namespace)
+    return _of_object(name, cls, owner, node, namespace)
+
+
+def _of_function(
+    name: str, function: Any, node: FunctionNode, namespace: Mapping[str, Any]
+) -> Caller | None:
+    """The caller that can be called as it is."""
+    parameters = _chosen(parameters_of(function))
+    reading = _read([node], parameters, namespace)
+    return Caller(name, reading, function=function) if parameters else None
+
+
+def _of_object(
+    name: str, cls: Any, owner: ast.ClassDef, node: FunctionNode, namespace: Mapping[str, Any]
+) -> Caller | None:
+    """The caller that is a method of an object, which has to be constructed."""
+    try:
+        made = _chosen(tuple(inspect.signature(cls).parameters.values()))
+    except (TypeError, ValueError):
+        return None
+    made = tuple(each for each in made if each.kind in _SINGLE)
+    own = _chosen(parameters_of(getattr(cls, node.name, None))[1:])
+    if not own:
+        return None
+    constructor = _method(owner, "__init__")
+    reading = _read([node, *([constructor] if constructor else [])], (*made, *own), namespace)
+    likely = likely_arguments(cls)
+    values = {each.name: likely[each.name] for each in made if each.name in likely}
+    sites = [Site(values, "its constructor")] if values else []
+    return Caller(name, replace(reading, sites=sites), len(made), cls, node.name)
+
+
+def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:
+    own = (e for e in owner.body if isinstance(e, FunctionNode) and e.name == name)
+    return next(own, None)
+
+
+def _chosen(parameters: Parameters) -> Parameters:
+    """The parameters that get a value: all, or of many those without a default."""
+    own = tuple(each for each in parameters if each.kind is not each.VAR_KEYWORD)
+    if len(own) <= _MOST_PARAMETERS:
+        return own
+    return tuple(each for each in own if each.default is each.empty)
+
+
+def _read(
+    nodes: list[FunctionNode], parameters: Parameters, namespace: Mapping[str, Any]
+) -> Reading:
+    """Read what a caller says of its parameters, as `reading.read` does for a Function.
+
+    Args:
+        nodes: The caller, and the constructor of its object.
+        parameters: The parameters of both.
+        namespace: The globals of the caller.
+    """
+    names = tuple(each.name for each in parameters)
+    text = "\n".join(ast.get_docstring(each) or "" for each in nodes)
+    uses = read_uses(nodes[0], names, text)
+    plain = plain_uses(names, nodes, None)
+    for parameter in parameters:
+        use = uses[parameter.name]
+        use.is_called |= is_callable(parameter) or parameter.name in plain.called
+        use.is_count |= parameter.name in plain.counts
+        use.is_unused = False
+    clues = Clues(
+        tensors=frozenset(_with_attributes(nodes[0], names)),
+        documented=extents_for(text, names),
+        integers=integers(text, names),
+        uses=plain,
+    )
+    return Reading(
+        parameters=parameters,
+        clues=clues,
+        shapes=read_shapes(nodes[0], names, text),
+        uses=uses,
+        namespace=namespace,
+        sites=[],
+        differentiates=False,
+    )
+
+
+def _with_attributes(node: FunctionNode, names: tuple[str, ...]) -> Iterator[str]:
+    for found in ast.walk(node):
+        match found:
+            case ast.Attribute(value=ast.Name(id=name)) if name in names:
+                yield name

@@ -1,0 +1,142 @@
+"""Cases of a Function from a call of one of its callers, whose arguments are searched instead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from gradtool.adapters.library import library
+from gradtool.cases.inference.callers import MOST_CALLERS, Caller, callers
+from gradtool.cases.inference.certainty import is_stated
+from gradtool.cases.inference.climbing import Climb
+from gradtool.cases.inference.drafts import Draft, others
+from gradtool.cases.inference.observing import double_precision, observed
+from gradtool.cases.inference.trials import BEYOND_LINES, Trial, floating_results, refused, silenced
+from gradtool.collect.checkable import Checkable
+from gradtool.config.schema import CaseConfig
+from gradtool.sandbox.timeout import TimedOut, time_limit
+
+_BUDGET = 150
+"""Tries of the arguments of one caller."""
+
+_SECONDS = 5.0
+"""Processor time for all callers of a Function."""
+
+_SECONDS_A_CALL = 3.0
+"""Time after which a call is given up: a caller may do more than call the Function."""
+
+_OTHERS = 6
+"""Tries of other extents for a second case."""
+
+_CONSTRUCTING, _CALLING, _REACHED = 0, 1, 2
+"""Stages of a call, before the lines that it reached."""
+
+NAMES = ("inferred", "inferred-2")
+
+
+@dataclass(frozen=True)
+class Called:
+    """Cases that a call of a caller gives."""
+
+    cases: tuple[CaseConfig, ...]
+    caller: str
+    is_guess: bool
+    calls: int
+
+
+def call_callers(
+    checkable: Checkable,
+    make: Callable[[CaseConfig], list[Any]],
+    attempt: Callable[[CaseConfig], Trial],
+) -> Called | None:
+    """The cases of the first caller that leads to accepted arguments; None if there is none.
+
+    Args:
+        checkable: The Function.
+        make: Makes the values of a case of a caller.
+        attempt: Tries a case of the Function.
+    """
+    deadline = time.thread_time() + _SECONDS
+    for caller in islice(callers(checkable.obj), MOST_CALLERS):
+        calls = _Calls(caller, checkable, make, attempt)
+        climb = Climb(caller.reading, calls.attempt, _BUDGET, deadline)
+        best = climb.run()
+        if best is not None and best.is_done:
+            cases = calls.cases(best.draft)
+            is_guess = not is_stated(caller.reading, best)
+            return Called(cases, caller.name, is_guess, climb.calls)
+    return None
+
+
+class _Calls:
+    """Calls of a caller, with the arguments that reach the Function."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        checkable: Checkable,
+        make: Callable[[CaseConfig], list[Any]],
+        attempt: Callable[[CaseConfig], Trial],
+    ) -> None:
+        self._caller = caller
+        self._checkable = checkable
+        self._make = make
+        self._attempt = attempt
+        self._found: list[CaseConfig] = []
+
+    def attempt(self, draft: Draft, name: str = NAMES[0]) -> Trial:
+        """Call the caller, and try the arguments that reached the Function."""
+        try:
+            values = self._make(CaseConfig(args=draft, name=name))
+        except (MemoryError, ValueError) as error:
+            return Trial(refusal=str(error))
+        with observed(self._checkable.obj) as seen:
+            trial = self._call(values)
+        if not seen:
+            return trial
+        case = CaseConfig(args=seen[0], name=name)
+        inner = self._attempt(case)
+        if inner.backward:
+            self._found.append(case)
+        return replace(inner, reached=(_REACHED, *inner.reached))
+
+    def cases(self, draft: Draft) -> tuple[CaseConfig, ...]:
+        """The accepted case of a draft, and one of other extents, or else of other values."""
+        first = self._found[-1]
+        for other in [*others(draft)[:_OTHERS], draft]:
+            if self.attempt(other, NAMES[1]).backward and self._found[-1].args != first.args:
+                return first, self._found[-1]
+        return (first,)
+
+    def _call(self, values: list[Any]) -> Trial:
+        stage = _CONSTRUCTING
+        given = dict(enumerate(values))
+        try:
+            with silenced(), double_precision(), time_limit(_SECONDS_A_CALL):
+                function = self._caller.make(given)
+                stage = _CALLING
+                result = self._caller.call(function, given)
+                _differentiate(result)
+        except MemoryError:
+            raise
+        except TimedOut:
+            return Trial(refusal=f"{self._caller.name} takes too long", reached=(stage,))
+        except Exception as error:
+            return _staged(refused(error, self._checkable.file), stage)
+        reason = f"{self._caller.name} does not call it"
+        return Trial(refusal=reason, reached=(stage, BEYOND_LINES))
+
+
+def _differentiate(result: Any) -> None:
+    """Run backward, in which a caller may call the Function."""
+    recorded = [value for value in floating_results(result) if value.requires_grad]
+    if recorded:
+        torch = library().torch
+        torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])
+
+
+def _staged(trial: Trial, stage: int) -> Trial:
+    return replace(trial, reached=(stage, *trial.reached))
