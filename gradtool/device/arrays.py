@@ -15,9 +15,11 @@ from gradtool.device.protocol import DeviceUnavailableError
 ADDED_ATOMICALLY = "iefdIQL"
 """Codes of the dtypes that CUDA adds atomically, so that positions may repeat."""
 
+COMPARED_ATOMICALLY = "ifIQL"
+"""Codes of the dtypes that CuPy compares atomically, so that positions may repeat.
 
-COMPARED_ATOMICALLY = "ifdIQL"
-"""Codes of the dtypes that CUDA compares atomically, so that positions may repeat."""
+float64 is not among them: CuPy 14.2 rounds the result to float32.
+"""
 
 
 def array_module(kind: str) -> Any:

@@ -46,7 +46,10 @@ class Ufunc:
             raise TypeError(f"scatter_add does not take {array.dtype}")
         key = key if isinstance(key, tuple) else (key,)
         where = tuple(part._host if isinstance(part, ndarray) else part for part in key)
-        getattr(np, self.name).at(array._host, where, to_host(values))
+        given = to_host(values)
+        if self.name in ("maximum", "minimum") and array.dtype == np.float64:
+            given = np.asarray(given).astype(np.float32)  # so are atomic comparisons of CuPy 14.2
+        getattr(np, self.name).at(array._host, where, given)
 
 
 SCATTERED = "iefdIQL"

@@ -56,3 +56,20 @@ def test_attributes_that_cupy_lacks_are_refused(cupy: Any) -> None:
 def test_results_without_dimensions_are_arrays(cupy: Any) -> None:
     assert cupy.ones(3).sum().shape == ()
     assert cupy.ones(3)[0].shape == ()
+
+
+def test_results_that_a_device_showed_to_differ_from_numpys_differ(cupy: Any) -> None:
+    """CuPy 14.2 on an H200: see the tests of `gradtool.device.differences`."""
+    with pytest.raises(AssertionError, match="takes an empty shape for none"):
+        np.zeros_like(cupy.ones(3), shape=())
+    with pytest.raises(NotImplementedError, match="Writeable"):
+        np.lib.stride_tricks.sliding_window_view(cupy.ones(3), 2, writeable=True)
+    with pytest.raises(ValueError, match="must have"):
+        np.linalg.solve(cupy.ones((2, 2)), cupy.ones((3, 2, 2)))
+    missing = cupy.asarray(np.array([1.0, np.nan, np.nan]))
+    assert int(np.argmax(missing)) == 2
+    infinite = cupy.asarray(np.array([np.inf]))
+    assert float(np.floor_divide(cupy.asarray(np.array([-5.0])), infinite)[0].get()) == 0
+    numbers = cupy.zeros(1)
+    cupy.maximum.at(numbers, cupy.asarray(np.array([0])), cupy.asarray(np.array([0.1])))
+    assert float(numbers[0].get()) == np.float32(0.1)

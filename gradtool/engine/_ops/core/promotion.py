@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device.differences import as_dtype
 from gradtool.engine import _dtypes
 from gradtool.engine._device import CPU, device_of
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
@@ -54,7 +55,7 @@ def cast(operand: Any, numpy_dtype: Any) -> Any:
 
 @ignore_fp_warnings
 def _as_dtype(array: Any, numpy_dtype: Any) -> Any:
-    return array.astype(numpy_dtype)
+    return as_dtype(array, numpy_dtype)
 
 
 def check_operands(name: str, *operands: Any) -> None:

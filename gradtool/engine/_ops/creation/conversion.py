@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtool.device import CUDA, keep_until_done, moved_to, pinned
+from gradtool.device.differences import as_dtype
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
 from gradtool.engine._ops.core.batching import unchanged
@@ -24,7 +25,7 @@ from gradtool.engine._tensor import Tensor
 def _as_dtype(x: Any, *, dtype: _dtypes.dtype) -> Any:
     if x.dtype.kind == "c" and not (dtype.is_complex or dtype is _dtypes.bool_):
         x = x.real
-    return x.astype(dtype.numpy)
+    return as_dtype(x, dtype.numpy)
 
 
 def _back_to_dtype(g: Tensor, x_dtype: _dtypes.dtype) -> Tensor:

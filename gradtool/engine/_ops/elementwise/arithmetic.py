@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device import differences
 from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.dtype_support import (
     C_NAMES,
@@ -152,7 +153,7 @@ def _of_whole_numbers(name: str, compute: Any) -> Any:
     return checked
 
 
-_floored = _of_whole_numbers("div_floor", np.floor_divide)
+_floored = _of_whole_numbers("div_floor", differences.floor_divide)
 
 floor_divide = op(
     binary(
@@ -179,7 +180,7 @@ NODE_OF_REMAINDER = numbered("Remainder", lambda _x, y: isinstance(y, Tensor))
 remainder = op(
     binary(
         "remainder",
-        _of_whole_numbers("remainder", np.remainder),
+        _of_whole_numbers("remainder", differences.remainder),
         (1.0, Product(lambda g, x, y: -(g * _divide_and_floor(x, y)))),
         dtypes=MEASURED,
     ),

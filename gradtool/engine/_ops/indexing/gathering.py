@@ -46,7 +46,7 @@ def _gathered(x: Any, index: Any, *, dim: int) -> Any:
 
 def _spread(g: Any, index: Any, *, shape: Ints, dim: int) -> Any:
     """Zeros with elements added at positions along a dimension: the transpose of gathering."""
-    out = np.zeros_like(g, shape=shape, order="C")
+    out = module_of(g).zeros(shape, dtype=g.dtype)
     add_at(out.reshape(-1), flat_places(index, dim, shape).reshape(-1), g.reshape(-1))
     return out
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import add_at, module_of
+from gradtool.device.differences import zeros_like
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.node_names import give_name
@@ -101,7 +102,7 @@ def _indexed(x: Any, *indices: Any, dims: Ints) -> Any:
     except IndexError:
         if not _is_nothing(x.shape, indices, dims):
             raise
-        return np.empty_like(x, shape=_indexed_shape(x.shape, indices, dims))
+        return module_of(x).empty(_indexed_shape(x.shape, indices, dims), dtype=x.dtype)
 
 
 @functools.cache
@@ -125,7 +126,7 @@ def _index_backward_of(count: int) -> Primitive:
     """Zeros, with values added where so many tensors index: the transpose of indexing."""
 
     def added(g: Any, *indices: Any, shape: Ints, dims: Ints) -> Any:
-        out = np.zeros_like(g, shape=shape)
+        out = zeros_like(g, shape)
         if g.size:
             add_at(out, _key_of(indices, dims, shape), g)
         return out

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device.differences import windows, zeros_like
 from gradtool.engine._ops.core.batching import changing, of_examples, one_later
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import SMOOTH
@@ -49,7 +50,7 @@ def _steps(x: Any) -> list[int]:
 
 def _zeros_with(x: Any, *, shape: Ints, key: tuple[Any, ...]) -> Any:
     """Zeros with `x` written at a key: the transpose of taking it from there."""
-    out = np.zeros_like(x, shape=shape)
+    out = zeros_like(x, shape)
     out[key] = x
     return out
 
@@ -134,13 +135,13 @@ def sliced(
 
 def _windows(x: Any, *, dim: int, size: int, step: int) -> Any:
     """Windows along a dimension, as a last dimension more."""
-    moved = np.lib.stride_tricks.sliding_window_view(x, size, axis=dim, writeable=True)
+    moved = windows(x, (size,), (dim,))
     return moved[(*[slice(None)] * dim, slice(None, None, step))]
 
 
 def _summed_windows(x: Any, *, shape: Ints, dim: int, step: int) -> Any:
     """The transpose of `_windows`: every window added where it was taken from."""
-    out = np.zeros_like(x, shape=shape)
+    out = zeros_like(x, shape)
     count = x.shape[dim]
     for offset in range(x.shape[-1]):
         taken = slice(offset, offset + step * (count - 1) + 1, step)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import module_of
+from gradtool.device.differences import solved
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 
 _PANEL = 32
@@ -63,7 +64,7 @@ def _follow(work: Any, start: int, stop: int) -> None:
     below, beside = work[:, stop:, start:stop], work[:, start:stop, stop:]
     panel = work[:, start:stop, start:stop]
     unit = np.tril(panel, -1) + module_of(work).eye(stop - start, dtype=work.dtype)
-    beside[...] = np.linalg.solve(unit, beside)
+    beside[...] = solved(unit, beside)
     work[:, stop:, stop:] -= below @ beside
 
 
@@ -71,7 +72,7 @@ def _follow(work: Any, start: int, stop: int) -> None:
 def substituted(triangle: Any, y: Any, *, upper: bool) -> Any:
     """Solve a triangular system; a zero on its diagonal makes infinities and NaN, no error."""
     if not (triangle.diagonal(axis1=-2, axis2=-1) == 0).any():
-        return np.linalg.solve(triangle, y)
+        return solved(triangle, y)
     batch = np.broadcast_shapes(triangle.shape[:-2], y.shape[:-2])
     out = np.broadcast_to(y, (*batch, *y.shape[-2:])).copy()
     extent = triangle.shape[-1]
@@ -85,7 +86,7 @@ def substituted(triangle: Any, y: Any, *, upper: bool) -> Any:
 def solved_or_infinite(x: Any, y: Any) -> Any:
     """Solve systems, of which a singular one makes infinities and NaN, no error."""
     try:
-        return np.linalg.solve(x, y)
+        return solved(x, y)
     except np.linalg.LinAlgError:
         factors, order, _ = eliminated(x, pivoting=True)
         batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
@@ -95,4 +96,4 @@ def solved_or_infinite(x: Any, y: Any) -> Any:
             -2,
         )
         unit = np.tril(factors, -1) + module_of(x).eye(x.shape[-1], dtype=x.dtype)
-        return substituted(np.triu(factors), np.linalg.solve(unit, moved), upper=True)
+        return substituted(np.triu(factors), solved(unit, moved), upper=True)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.device import module_of
+from gradtool.device.differences import solved
 from gradtool.engine._ops.core.batching import broadcasting
 from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import constant, general
@@ -69,7 +70,7 @@ def _solution(name: str, compute: Any) -> Primitive:
     )  # fmt: skip
 
 
-_solve: Primitive = _solution("torch.linalg.solve", lambda x, y: np.linalg.solve(x, y))
+_solve: Primitive = _solution("torch.linalg.solve", lambda x, y: solved(x, y))
 _solve_or_infinite = _solution("torch.linalg.solve_ex", solved_or_infinite)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtool.device import differences
 from gradtool.engine._ops.core.batching import along_dim, over_dims
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import ORDERED, not_implemented
@@ -243,8 +244,12 @@ def _place_rule(
     return found.reshape(level.size, *[1] * args[0].ndim) if params["keepdim"] else found
 
 
-_argmax = constant("argmax", _places("argmax", np.argmax), dtypes=ORDERED, batch=_place_rule)
-_argmin = constant("argmin", _places("argmin", np.argmin), dtypes=ORDERED, batch=_place_rule)
+_argmax = constant(
+    "argmax", _places("argmax", differences.argmax), dtypes=ORDERED, batch=_place_rule
+)
+_argmin = constant(
+    "argmin", _places("argmin", differences.argmin), dtypes=ORDERED, batch=_place_rule
+)
 
 
 @op(method=True)

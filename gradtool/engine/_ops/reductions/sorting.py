@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import accumulated, module_of
+from gradtool.device.differences import full_like
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core.batching import along_dim
@@ -78,7 +79,7 @@ def _lower_median(x: Any, *, dim: int) -> Any:
         index = np.expand_dims(_median_index(x, dim=dim), dim)
         return np.take_along_axis(x, index, dim).squeeze(dim)
     missing = np.nan if x.dtype.kind == "f" else 0
-    return np.full_like(x, missing, shape=(*x.shape[:dim], *x.shape[dim + 1 :]))
+    return full_like(x, missing, (*x.shape[:dim], *x.shape[dim + 1 :]))
 
 
 def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtool.device.differences import windows
 from gradtool.engine._ops.core.batching import BatchRule, with_examples
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import NUMBERS, refuse
@@ -64,8 +65,7 @@ def _columns(
     reach = [apart * (n - 1) + 1 for n, apart in zip(size, dilation)]
     axes = tuple(range(2, 2 + spatial))
     padded = _padded(x, ends)
-    windows = np.lib.stride_tricks.sliding_window_view
-    taken = windows(padded, reach, axis=axes, writeable=True)  # CuPy has writeable ones alone
+    taken = windows(padded, tuple(reach), axes)
     positions = [slice(None, step * (n - 1) + 1, step) for n, step in zip(counts, stride)]
     elements = [slice(None, None, apart) for apart in dilation]
     taken = taken[(slice(None), slice(None), *positions, *elements)]
