@@ -21,6 +21,7 @@ from gradtool.sandbox.unchanged_memory import IS_READABLE, Memory
 
 # Held here, since the checked code may replace the builtins that a comparison is made with.
 _all, _id, _map, _type, _zip, _repeat = all, id, map, type, zip, itertools.repeat
+_view = memoryview
 _gettrace, _getprofile = sys.gettrace, sys.getprofile
 
 _PARTS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
@@ -45,8 +46,8 @@ class Seal:
         self._hooks = sys.gettrace(), sys.getprofile()
         names = (space.names for space in self._spaces)
         self._memory = Memory(names, self._cells) if IS_READABLE else None
-        self._versions = self._memory.versions() if self._memory else ()
-        self._addresses = self._memory.contents() if self._memory else ()
+        self._versions = self._memory.versions() if self._memory else b""
+        self._addresses = self._memory.contents() if self._memory else b""
 
     def difference(self) -> str | None:
         """The name of something that is not what it was; None if everything is."""
@@ -60,10 +61,10 @@ class Seal:
 
     def _different_name(self) -> str | None:
         """A name that stands for something else, or that hides what it stood for."""
-        now = self._memory.versions() if self._memory else ()
+        now = self._memory.versions() if self._memory else b""
         if now and now == self._versions:
             return None
-        numbers = _zip(now, self._versions) if now else _repeat((0, 1))
+        numbers = _zip(_numbers(now), _numbers(self._versions)) if now else _repeat((0, 1))
         for space, (new, old) in _zip(self._spaces, numbers):
             name = space.difference() if new != old else None
             if name is not None:
@@ -119,6 +120,11 @@ def _rewritten_functions() -> list[FunctionType]:
 
 
 _CHANGES = frozenset({"object.__setattr__", "object.__delattr__"})
+
+
+def _numbers(read: bytes) -> memoryview:
+    """The numbers that were read as bytes."""
+    return _view(read).cast("Q")
 
 
 def _contents(cell: Any) -> object:

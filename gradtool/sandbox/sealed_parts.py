@@ -11,7 +11,7 @@ import dataclasses
 import dis
 import functools
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -63,7 +63,16 @@ _INPUT_OUTPUT = frozenset({"print", "open", "input", "load", "save"})
 _BUILTINS_ALONE = frozenset({"compile"})
 """Names that the checker uses as builtins, and that ``torch`` has for something else."""
 
-_CONSTANT = (int, float, complex, str, bytes, frozenset, tuple)
+_PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), ModuleType})
+"""Types of values that hold no code."""
+
+_COLLECTIONS = (tuple, list, frozenset)
+_CONSTANT = frozenset({int, float, complex, str, bytes, frozenset, tuple})
+_WRAPPERS = (staticmethod, classmethod, Enum)
+_COMPUTED = (property, functools.cached_property)
+
+_HOLDING = ("__wrapped__", "__func__", "fget", "func", "_implementation")
+"""Attributes in which other objects hold a function."""
 
 
 class Sealed:
@@ -80,11 +89,13 @@ class Sealed:
             for key, value in vars(module).items():
                 if not key.startswith("__"):
                     self._value(f"{name}.{key}", value)
-        rebound = _rebound(self.functions)
+        codes = {function: _all_code(function) for function in self.functions}
+        rebound = _rebound(codes)
         for name, module in own.items():
             self._module(name, module, rebound.get(name, frozenset()))
-        self._foreign(own.values(), _names_in(self.functions))
-        self._facade(f for f in self.functions if f.__module__.startswith("gradtool.adapters"))
+        self._foreign(own.values(), _names_in(codes.values()))
+        callers = (f for f in codes if f.__module__.startswith("gradtool.adapters"))
+        self._facade(_names_in(map(codes.__getitem__, callers)))
         self._space("sys.modules", sys.modules, [*own, "numpy"])
 
     def _space(
@@ -109,7 +120,7 @@ class Sealed:
         self._space(label, names, keys, _BUILTINS - names.keys(), is_closed=is_closed)
 
     def _value(self, label: str, value: Any) -> None:
-        if id(value) in self._seen:
+        if type(value) in _PLAIN or id(value) in self._seen:
             return
         self._seen.add(id(value))
         if isinstance(value, FunctionType):
@@ -118,7 +129,7 @@ class Sealed:
             self._class(label, value)
         elif type(value) is dict:
             self._table(label, value)
-        elif isinstance(value, tuple | list | frozenset):
+        elif isinstance(value, _COLLECTIONS):
             for each in value:
                 self._value(label, each)
         elif isinstance(value, Enum):
@@ -126,7 +137,7 @@ class Sealed:
         elif type(value).__module__.startswith("gradtool"):
             self._object(label, value)
         else:
-            for name in ("__wrapped__", "__func__", "fget", "func", "_implementation"):
+            for name in _HOLDING:
                 inner = getattr(type(value), name, None) and getattr(value, name, None)
                 if isinstance(inner, FunctionType):
                     self._value(label, inner)
@@ -195,11 +206,11 @@ class Sealed:
         for module in private:
             self._entries(module, [key for key in vars(module) if not key.startswith("__")])
 
-    def _facade(self, callers: Iterable[FunctionType]) -> None:
+    def _facade(self, called: frozenset[str]) -> None:
         """The names of ``torch`` that the checker calls itself."""
         module = sys.modules.get("gradtool.engine")
         if module is not None:
-            self._entries(module, (_names_in(callers) - _BUILTINS_ALONE) & vars(module).keys())
+            self._entries(module, (called - _BUILTINS_ALONE) & vars(module).keys())
 
     def _entries(self, module: ModuleType, names: Iterable[str]) -> None:
         entries = vars(module)
@@ -225,43 +236,50 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_part(module: ModuleType, value: object) -> bool:
-    name, package = getattr(value, "__name__", ""), module.__name__
-    return package in _PACKAGES and type(value) is ModuleType and name.startswith(f"{package}.")
+    package = module.__name__
+    is_module = package in _PACKAGES and type(value) is ModuleType
+    return is_module and getattr(value, "__name__", "").startswith(f"{package}.")
 
 
 def _is_code(value: object) -> bool:
     """Return True for what can be called, and for what computes an attribute."""
-    own = type(value).__module__.startswith("gradtool") and dataclasses.is_dataclass(value)
-    return callable(value) or own or isinstance(value, property | functools.cached_property)
+    if callable(value) or isinstance(value, _COMPUTED):
+        return True
+    return type(value).__module__.startswith("gradtool") and dataclasses.is_dataclass(value)
 
 
 def _is_fixed(value: object) -> bool:
     """Return True for what no code of gradtool's rebinds: code, and constants."""
-    is_simple = isinstance(value, staticmethod | classmethod | Enum)
-    return is_simple or _is_code(value) or type(value) in _CONSTANT
+    return type(value) in _CONSTANT or isinstance(value, _WRAPPERS) or _is_code(value)
 
 
-def _rebound(functions: Iterable[FunctionType]) -> dict[str, frozenset[str]]:
+def _rebound(codes: Mapping[FunctionType, Sequence[CodeType]]) -> dict[str, frozenset[str]]:
     """By module, the names that its functions declare `global`: its own state."""
-    store = dis.opmap["STORE_GLOBAL"]
     found: dict[str, frozenset[str]] = {}
-    for function in functions:
-        for code in _all_code(function.__code__):
-            if store in code.co_code[::2]:
-                steps = (s for s in dis.get_instructions(code) if s.opcode == store)
-                names = frozenset(str(step.argval) for step in steps)
-                found[function.__module__] = found.get(function.__module__, frozenset()) | names
+    for function, parts in codes.items():
+        names = {name for code in parts for name in _stored_globally(code)}
+        if names:
+            found[function.__module__] = found.get(function.__module__, frozenset()) | names
     return found
 
 
-def _names_in(functions: Iterable[FunctionType]) -> frozenset[str]:
+_STORE = dis.opmap["STORE_GLOBAL"]
+
+
+def _stored_globally(code: CodeType) -> Iterator[str]:
+    # Few have the byte at all, and to look at each instruction takes long.
+    if _STORE in code.co_code and _STORE in code.co_code[::2]:
+        yield from (str(s.argval) for s in dis.get_instructions(code) if s.opcode == _STORE)
+
+
+def _names_in(codes: Iterable[Sequence[CodeType]]) -> frozenset[str]:
     """Names of globals and attributes that the code of functions mentions."""
-    codes = (code for function in functions for code in _all_code(function.__code__))
-    return frozenset(name for code in codes for name in code.co_names)
+    return frozenset().union(*(code.co_names for parts in codes for code in parts))
 
 
-def _all_code(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _all_code(constant)
+def _all_code(function: FunctionType) -> list[CodeType]:
+    """The code of a function, and of those inside it."""
+    found = [function.__code__]
+    for code in found:  # It grows meanwhile.
+        found += [each for each in code.co_consts if type(each) is CodeType]
+    return found

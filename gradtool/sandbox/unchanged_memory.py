@@ -10,9 +10,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import CellType
 from typing import Any
+
+import numpy as np
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _HEADER = 2 * _POINTER
@@ -25,28 +27,33 @@ IS_READABLE = (
 )
 """The layout in memory is known, of this version of Python."""
 
-# The getter itself: the attribute of ctypes' classes can be replaced.
-_value: Any = ctypes._SimpleCData.__dict__["value"].__get__
-_map, _tuple = map, tuple
-
 
 class Memory:
     """Numbers in memory that change whenever some dicts or cells are written to."""
 
     def __init__(self, names: Iterable[Mapping[Any, object]], cells: Iterable[CellType]) -> None:
-        dicts = map(_dict_within, names)
         after_size = _HEADER + _POINTER  # The number of entries comes first.
-        versions = [ctypes.c_uint64.from_address(id(each) + after_size) for each in dicts]
-        contents = [ctypes.c_uint64.from_address(id(each) + _HEADER) for each in cells]
-        self._numbers = _tuple(versions), _tuple(contents)
-
-    def versions(self) -> tuple[int, ...]:
+        self.versions = _reader([id(_dict_within(each)) + after_size for each in names])
         """Return a number for each dict: the same as before only if nobody wrote to it since."""
-        return _tuple(_map(_value, self._numbers[0]))
-
-    def contents(self) -> tuple[int, ...]:
+        self.contents = _reader([id(each) + _HEADER for each in cells])
         """Return the address of what each cell holds."""
-        return _tuple(_map(_value, self._numbers[1]))
+
+
+def _reader(addresses: list[int]) -> Callable[[], bytes]:
+    """Return a function that reads the numbers at these addresses, 8 bytes each.
+
+    One array spans all of them and what lies between, of which nothing else is read. An object for
+    each would be slower, and its count of references on a page of its own.
+    """
+    first = min(addresses, default=0)
+    places = np.array([(each - first) // _POINTER for each in addresses], dtype=np.intp)
+    if not addresses:
+        return places.tobytes
+    span = ctypes.c_uint64 * (int(places.max()) + 1)
+    memory = np.frombuffer(span.from_address(first), dtype=np.uint64)
+    memory.flags.writeable = False
+    take = memory.take  # A method of a class that cannot be changed.
+    return lambda: take(places).tobytes()
 
 
 def _dict_within(names: Mapping[Any, object]) -> object:

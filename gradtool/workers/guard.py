@@ -12,8 +12,8 @@ from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
 from gradtool.sandbox.seal import Seal
 
-_LONG = 0.25
-"""Seconds of a Function after which a thorough canary costs next to nothing beside it."""
+_LONG = 0.5
+"""Processor time of a Function after which a thorough canary costs next to nothing beside it."""
 
 
 class Distrusted(Exception):  # noqa: N818 - the state of a worker
@@ -81,7 +81,7 @@ class Guard:
             self._require_right_judgement(settings, thoroughly=False)
 
     def at_end(self, settings: Settings, seconds: float) -> None:
-        """Refuse the answers about a Function, whose check took so many seconds, as above.
+        """Refuse the answers about a Function, whose check took that much time, as above.
 
         Raises:
             Distrusted: Something was replaced, or is misjudged.

@@ -34,7 +34,7 @@ from gradtool.sandbox.seal import Seal
 from gradtool.sandbox.user_errors import UserError, summarize, without_addresses
 from gradtool.verify.rules import RULES
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
-from gradtool.workers.channel import Channel
+from gradtool.workers.channel import Channel, Reader
 from gradtool.workers.deadline import GRACE
 from gradtool.workers.file_limits import open_limit
 from gradtool.workers.guard import Distrusted, Guard
@@ -95,6 +95,7 @@ def warm_up() -> None:
         RULES[code]
     with answer_torch_imports():  # It completes the engine's namespaces, and knows them then.
         importlib.import_module("torch")
+    Reader(Request)  # type: ignore[arg-type]  # msgspec looks at each struct but once.
     with computing_with(BUNDLED):  # What is computed once is then there in all workers.
         misjudgement(0, thoroughly=False)
     _taken.append(Seal())
@@ -202,7 +203,7 @@ class _Worker:
         return answer
 
     def _check(self, request: AskUnit) -> None:
-        settings, started = request.unit.settings, time.monotonic()
+        settings, started = request.unit.settings, time.process_time()
         self._settings = settings
         self._left = settings.timeout if request.left is None else request.left
         self._streams.dump_traceback_after(settings.timeout)
@@ -216,7 +217,7 @@ class _Worker:
             )
         self._note(checks)
         if not request.only_list:
-            self._guard.at_end(settings, time.monotonic() - started)
+            self._guard.at_end(settings, time.process_time() - started)
         self._send(UnitDone(checks=checks))
 
     def _profile(self, request: AskProfile) -> None:
