@@ -49,7 +49,14 @@ def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -
 
 
 def _entered(loaded: LoadedModule, shown: str, entry: Entry) -> Checkable:
-    """The Function of an entry, or what is known of it."""
+    """The Function of an entry, or what is known of it: looked at once, and asked for often."""
+    key = shown, entry.name
+    if key not in loaded.checkables:
+        loaded.checkables[key] = _looked_at(loaded, shown, entry)
+    return loaded.checkables[key]
+
+
+def _looked_at(loaded: LoadedModule, shown: str, entry: Entry) -> Checkable:
     if entry.value is not None:
         return _checkable(loaded, shown, entry.name, entry.value)
     location = Location(path=shown, line=entry.line)

@@ -17,8 +17,8 @@ import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -43,6 +43,7 @@ from gradtool.sandbox.timeout import TimedOut
 from gradtool.sandbox.user_errors import UserError, describe, summarize
 
 if TYPE_CHECKING:
+    from gradtool.collect.checkable import Checkable
     from gradtool.collect.inventory import Entry
 
 _DISTRIBUTED = re.compile(
@@ -95,6 +96,8 @@ class LoadedModule:
     """What the import of the whole raised first, before there were stand-ins."""
     failure: LoadError | None = None
     """Why only the part of the source that its Functions need was imported."""
+    checkables: dict[tuple[str, str], Checkable] = field(default_factory=dict)
+    """Those of its entries that were looked at, by the file as shown and the entry's name."""
 
     @cached_property
     def inventory(self) -> list[Entry]:
@@ -270,14 +273,20 @@ def parse_source(source: bytes, path: Path) -> ast.Module:
         LoadError: It is not Python.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # The import repeats them.
-            return ast.parse(source, filename=str(path))
+        return _tree(source, str(path))
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
         location = Location(path=shown_path(path), line=getattr(error, "lineno", None))
         # Some errors of the parser name no file.
         cause = replace(describe(error, path.parent), location=location)
         raise LoadError(f"is not valid Python: {cause.summary}", cause) from None
+
+
+@lru_cache(maxsize=1)
+def _tree(source: bytes, file: str) -> ast.Module:
+    """Parse a source, once where it is asked for several times in a row."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # The import repeats them.
+        return ast.parse(source, filename=file)
 
 
 def dotted_name(path: Path) -> tuple[Path, str]:
