@@ -50,7 +50,7 @@ def _reader(addresses: list[int]) -> Callable[[], bytes]:
     if not addresses:
         return places.tobytes
     span = ctypes.c_uint64 * (int(places.max()) + 1)
-    memory = np.frombuffer(span.from_address(first), dtype=np.uint64)
+    memory = np.frombuffer(memoryview(span.from_address(first)), dtype=np.uint64)
     memory.flags.writeable = False
     take = memory.take  # A method of a class that cannot be changed.
     return lambda: take(places).tobytes()
