@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from gradtool.engine._ops.core.overlap import (
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._ops.shape.memory import resize
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._run_hooks import keep_computed_form
 
 IN_DTYPE_OF_OUT = frozenset((
     "cumprod", "cumsum", "empty", "eye", "full", "linspace", "logspace", "ones", "prod", "sum",
@@ -144,12 +146,26 @@ def _fill(name: str, out: Tensor, result: Tensor, *, of_complex: bool = False) -
         check_in_place(out)
     _check_dtype(name, out, result, of_complex)
     if out.shape != result.shape:
+        if out.numel():
+            _warn_of_size(out, result)
+        keep_computed_form(out)
         resize(out, tuple(result.shape))
     if not differentiable:
         write(out, result, name in _FILLS)
         out._bump()
         return out
     return replace(out, result, name in _FILLS)
+
+
+def _warn_of_size(out: Tensor, result: Tensor) -> None:
+    warnings.warn(
+        f"An output with one or more elements was resized since it had shape {list(out.shape)}, "
+        f"which does not match the required output shape {list(result.shape)}. This behavior is "
+        "deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+        "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
+        "elements with t.resize_(0).",
+        stacklevel=4,
+    )
 
 
 def _check_dtype(name: str, out: Tensor, result: Tensor, of_complex: bool) -> None:

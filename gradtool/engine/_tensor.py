@@ -359,6 +359,8 @@ class Tensor(TensorMethods):
             self._grad = held + grad
         else:
             # In place, as torch does: references to ``.grad`` see the sum.
+            if held._array.shape != grad._array.shape:  # the tensor got other data
+                held + grad  # raises
             held._put(..., held._array + grad._array)
             held._bump()
 
@@ -538,6 +540,8 @@ class Tensor(TensorMethods):
             self._leaf_node = None
         from gradtool.engine._lazy import share
 
+        if value.shape != self.shape or value.dtype is not self.dtype:
+            self._change_form(value)
         share(self, value)
         if isinstance(value._storage, InferenceStorage):
             self._storage = value._storage

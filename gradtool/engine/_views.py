@@ -162,6 +162,11 @@ Steps = tuple[tuple[Any, dict[str, Any]], ...]
 """Primitives with their parameters."""
 
 
+_OF_PARTS = frozenset((
+    "conj", "imag", "neg_view", "real", "view_as_complex", "view_as_real",
+))  # fmt: skip
+
+
 class View:
     """The history of a view: applying `steps` to `base` gives it."""
 
@@ -177,6 +182,13 @@ class View:
     """That place, once the version is another."""
     owns_flag: bool
     """Whether `requires_grad` was set on the view itself."""
+
+    def is_of_parts(self) -> bool:
+        """Return True for a view of the parts of complex numbers, or of numbers as parts.
+
+        As in torch, such a view remembers how it was made, and not what became of it.
+        """
+        return not _OF_PARTS.isdisjoint(primitive.name for primitive, _ in self.steps)
 
     def replay(self, base: Tensor) -> Tensor:
         """Return the same view of another tensor of the base's shape."""

@@ -71,7 +71,7 @@ class Level:
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
         """Refuse an operation that changes `x` in place, if this level cannot follow it."""
 
-    def write(self, x: Any, result: Tensor) -> None:
+    def write(self, x: Any, result: Tensor, partial: bool) -> None:
         """Write the values of `result` over those of `x`, which is of this level."""
         raise NotImplementedError
 

@@ -147,7 +147,7 @@ class VmapLevel(BatchLevel):
         """Return one example of a tensor of this level; anything else is the same for each."""
         return value._value[number] if self.owns(value) else value
 
-    def write(self, x: Any, result: Tensor) -> None:
+    def write(self, x: Any, result: Tensor, partial: bool) -> None:
         """Write the examples of `result` over those of `x`."""
         from gradtool.engine._ops.core.inplace import replace
         from gradtool.engine._ops.core.primitive_node import PrimitiveNode
@@ -166,7 +166,7 @@ class VmapLevel(BatchLevel):
             if isinstance(x._value._node, PrimitiveNode):
                 x._value._node.title = "CopySlices"
             return
-        replace(x._value, value)
+        replace(x._value, value, partial)
 
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
         """Refuse to change what all examples share by what they do not."""

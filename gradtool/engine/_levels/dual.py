@@ -131,14 +131,14 @@ class DualLevel(Level):
         """Refuse to change a tensor from outside: its graph would not know."""
         refuse_captured(self, x, name)
 
-    def write(self, x: Any, result: Tensor) -> None:
+    def write(self, x: Any, result: Tensor, partial: bool) -> None:
         """Write primal over primal and tangent over tangent."""
         from gradtool.engine._ops.core.inplace import replace
 
-        replace(x._value, self.below(result))
-        self._write_tangent(x, result)
+        replace(x._value, self.below(result), partial)
+        self._write_tangent(x, result, partial)
 
-    def _write_tangent(self, x: Any, result: Tensor) -> None:
+    def _write_tangent(self, x: Any, result: Tensor, partial: bool) -> None:
         """Write the tangent of `result`, zero where it is a constant, over that of `x`."""
         from gradtool.engine._ops.core.inplace import check_in_place, replace
         from gradtool.engine._ops.core.kinds import zeros_like
@@ -148,7 +148,8 @@ class DualLevel(Level):
             return
         if x._tangent is not None:
             check_in_place(x._tangent)
-            replace(x._tangent, zeros_like(x._tangent) if tangent is None else tangent)
+            written = zeros_like(x._tangent) if tangent is None else tangent
+            replace(x._tangent, written, partial)
         elif tangent is not None:
             # A copy: later changes of `x` must not reach that of the result.
             self._give_tangent(x, tangent.to(x.dtype).clone())

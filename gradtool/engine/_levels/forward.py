@@ -237,13 +237,13 @@ class ForwardLevel(DualLevel):
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
         """Accept it: the graph is the ground's."""
 
-    def write(self, x: Any, result: Tensor) -> None:
+    def write(self, x: Any, result: Tensor, partial: bool) -> None:
         """Write primal over primal and tangent over tangent; the caller records it."""
         from gradtool.engine._ops.core.inplace import write
 
-        write(x._value, self.below(result))
+        write(x._value, self.below(result), partial)
         try:
-            self._write_tangent(x, result)
+            self._write_tangent(x, result, partial)
         except RuntimeError:
             x._bump()  # as in torch, the values have changed
             raise

@@ -104,14 +104,14 @@ class GradLevel(Level):
         """Refuse to change a tensor from outside: its graph would not know."""
         refuse_captured(self, x, name)
 
-    def write(self, x: Any, result: Tensor) -> None:
+    def write(self, x: Any, result: Tensor, partial: bool) -> None:
         """Change what `x` holds to what `result` holds."""
         from gradtool.engine._ops.core.inplace import replace
 
         recording = modes.grad
         modes.grad = recording and self.outer
         try:
-            replace(x._value, self.below(result))
+            replace(x._value, self.below(result), partial)
         finally:
             modes.grad = recording
 

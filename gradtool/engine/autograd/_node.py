@@ -284,14 +284,20 @@ class Nowhere(Node):
         return ()
 
 
+Form = tuple[tuple[int, ...], Any]
+"""A shape and a dtype."""
+
+
 class NodeHooks:
     """Hooks of one node; made only when the first is registered."""
 
-    __slots__ = ("after", "before", "dtype", "retain", "tensor")
+    __slots__ = ("after", "before", "computed", "dtype", "retain", "tensor")
 
     def __init__(self) -> None:
         self.dtype: dtype | None = None
         """What the gradient of a leaf is cast to, where that is not as it arrives."""
+        self.computed: dict[int, Form] = {}
+        """Output number -> what it was computed as, where its tensor got other data since."""
         self.tensor: dict[int, dict[int, Hook]] = {}
         """Output number -> hooks on the gradient of that output's tensor."""
         self.retain: dict[int, weakref.ref[Tensor]] = {}

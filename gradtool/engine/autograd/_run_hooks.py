@@ -7,14 +7,22 @@ from typing import Any
 
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd._node import AccumulateGrad, Hook, Node, NodeHooks
+from gradtool.engine.autograd._node import (
+    AccumulateGrad,
+    Form,
+    Hook,
+    Node,
+    NodeHooks,
+    hooks_of,
+    node_and_number,
+)
 
 Grad = Tensor | None
 
 
 def run_pre_hooks(node: Node, hooks: NodeHooks, grad: Any) -> Any:
     """Return the gradients of a node's outputs after all hooks that precede its run."""
-    slots = run_tensor_hooks(hooks, grad)
+    slots = run_tensor_hooks(node, hooks, grad)
     hidden = slots[len(slots) - node._hidden :] if node._hidden else []
     slots = slots[: len(slots) - node._hidden] if node._hidden else slots
     # A copy of the hooks, as one may remove itself.
@@ -27,12 +35,15 @@ def run_pre_hooks(node: Node, hooks: NodeHooks, grad: Any) -> Any:
     return [*slots, *hidden] if hidden else slots
 
 
-def run_tensor_hooks(hooks: NodeHooks, grad: Any) -> Any:
+def run_tensor_hooks(node: Node, hooks: NodeHooks, grad: Any) -> Any:
     """Return the gradients of a node's outputs after its tensors' hooks, and retain them."""
     single = not isinstance(grad, list)
     slots = [grad] if single else list(grad)
     if hooks.dtype is not None and slots[0] is not None:
         slots[0] = slots[0].to(hooks.dtype)
+    for number, form in hooks.computed.items():
+        if slots[number] is not None:
+            slots[number] = in_computed_form(node, number, slots[number], form)
     for number, of_tensor in hooks.tensor.items():
         for hook in list(of_tensor.values()):
             replaced = hook(slots[number])
@@ -78,6 +89,52 @@ def run_accumulated_hooks(node: AccumulateGrad) -> None:
         if returned is not None:
             _check(leaf, returned, hook)
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+# ---- gradients of tensors that got other data ------------------------------------------------
+#
+# The node of such a tensor still takes a gradient of what it computed. As in PyTorch, one of a
+# shape that the former broadcasts to is summed, and one of any other refused.
+
+
+def keep_computed_form(x: Tensor) -> None:
+    """Remember the shape and dtype of a tensor as computed, as it is about to get others."""
+    if x._node is not None:
+        node, number = node_and_number(x)
+        hooks_of(node).computed.setdefault(number, (tuple(x.shape), x.dtype))
+
+
+def in_computed_form(node: Node, number: int, grad: Tensor, form: Form) -> Tensor:
+    """Return a gradient in the shape and dtype that an output of the node was computed in.
+
+    Raises:
+        RuntimeError: that shape does not broadcast to that of the gradient.
+    """
+    shape, dtype = form
+    have = tuple(grad.shape)
+    pairs = zip(reversed(shape), reversed(have), strict=False)
+    if len(shape) > len(have) or any(one not in (1, other) for one, other in pairs):
+        sender, position = _sender(node, number)
+        raise RuntimeError(
+            f"Function {sender} returned an invalid gradient at index {position} - got "
+            f"{list(have)} but expected shape compatible with {list(shape)}"
+        )
+    fitted: Tensor = grad.sum_to_size(shape).to(dtype)
+    return fitted
+
+
+def _sender(node: Node, number: int) -> tuple[str, int]:
+    """The name of a node of this walk that passes a gradient to an output, and at which place."""
+    walker = modes.walk
+    for each in () if walker is None else walker.reachable().values():
+        for position, edge in enumerate(each._shown_edges()):
+            leads = edge is not None and edge._order == node._order
+            if leads and getattr(edge, "number", 0) == number:
+                return each._name(), position
+    return "", 0
+
+
+# ---- what hooks return -----------------------------------------------------------------------
 
 
 def _check_all(given: Sequence[Grad], returned: Any, hook: Hook) -> None:

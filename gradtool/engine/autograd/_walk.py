@@ -252,6 +252,10 @@ class _Walker:
         if self.captures is not None:
             self.wanted = _leading_to(self.captures, self.nodes.values())
 
+    def reachable(self) -> dict[int, Node]:
+        """Order -> node, for all that the roots lead to."""
+        return _reachable(self.roots, oldest=None)
+
     def will_run(self, node: Node) -> bool:
         """Return True if this walk runs, or ran, a node; False for an only root, as in torch.
 
@@ -259,7 +263,7 @@ class _Walker:
             RuntimeError: it is a leaf whose gradient is only returned.
         """
         if self._reachable is None:
-            self._reachable = set(_reachable(self.roots, oldest=None))
+            self._reachable = set(self.reachable())
             if len(self.roots) == 1:
                 self._reachable.remove(self.roots[0]._order)
         if node._order not in self._reachable:
@@ -276,7 +280,7 @@ class _Walker:
     def in_order(self) -> list[Node]:
         """The nodes that this walk runs, in the order in which torch runs them."""
         queue, coming = ReadyQueue(), arrivals(self.roots)
-        nodes, ordered = _reachable(self.roots, oldest=None), []
+        nodes, ordered = self.reachable(), []
         for edge in self.roots:
             _arrive(edge, coming, queue)
         while queue:
@@ -299,13 +303,13 @@ class _Walker:
         if here is None:
             # As in torch: the hooks of an only root run even if it leads to no target.
             if not runs and node._hooks is not None and len(self.roots) == 1:
-                run_tensor_hooks(node._hooks, grad)
+                run_tensor_hooks(node, node._hooks, grad)
             return runs
         if self.accumulate:
             return True
         # `grad` returns what the tensor's hooks made of it, unless they are to run with the node.
         if not runs and node._hooks is not None:
-            grad = run_tensor_hooks(node._hooks, grad)
+            grad = run_tensor_hooks(node, node._hooks, grad)
         for position, number in here:
             self.captured[position] = grad[number] if isinstance(grad, list) else grad
         return runs

@@ -19,12 +19,15 @@ from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import zeros_like
 from gradtool.engine._ops.core.overlap import (
     APART,
+    PARTIAL,
     REPEATING,
     UNCHECKED,
     check_apart,
     check_distinct_elements,
     check_overlap,
+    last_of_each_place,
     repeats,
+    shares_places,
 )
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
@@ -65,7 +68,7 @@ def check_followed(tensor: Tensor, was: str = "is being") -> None:
 
 def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
     """The in-place form of an operation whose first argument is the tensor to change."""
-    apart, repeating = name in APART, name in REPEATING
+    apart, repeating, partial = name in APART, name in REPEATING, name in PARTIAL
     may_overlap, at_once = apart or name in UNCHECKED, name == "index_copy_"
 
     @functools.wraps(operation)
@@ -83,7 +86,9 @@ def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
         if apart:  # As in torch, after the shapes were found to fit.
             for each in (*args, *kwargs.values()):
                 check_apart(x, each)
-        return replace(x, result, repeating)
+        if partial and not repeating:
+            check_distinct_elements(x)
+        return replace(x, result, partial)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"`{name[:-1]}`, written over the tensor itself."
@@ -114,7 +119,8 @@ def _place_before(x: Tensor) -> Node | None:
     if view is None:
         return x._node
     base = view.base
-    return ViewAgain(base._current_node() or base._accumulator(), view)
+    last = last_of_each_place(x) if shares_places(x) else None
+    return ViewAgain(base._current_node() or base._accumulator(), view, last)
 
 
 def _is_kept(others: Sequence[Any]) -> bool:
@@ -125,16 +131,16 @@ def _is_kept(others: Sequence[Any]) -> bool:
     )
 
 
-def replace(x: Tensor, result: Tensor, repeating: bool = False) -> Tensor:
+def replace(x: Tensor, result: Tensor, partial: bool = False) -> Tensor:
     """Let `x` have the values, and when recording the history, of `result`.
 
     Raises:
         RuntimeError: the result has another shape, a dtype that does not cast to that of `x`,
-            or the elements of `x` share memory among themselves, and not `repeating`.
+            or `x` is expanded, and more is written than what is `partial`.
     """
     if x._view is not None and result._requires_grad and modes.grad:
         check_followed(x)
-    write(x, result, repeating)
+    write(x, result, partial)
     x._bump()
     if result._requires_grad and modes.grad:
         if result._array.dtype != x._array.dtype:
@@ -154,13 +160,16 @@ def _cast_as_one(result: Tensor, x: Tensor) -> Tensor:
     return cast
 
 
-def write(x: Tensor, result: Tensor, repeating: bool = False) -> None:
-    """Copy the values of `result` over those of `x`."""
+def write(x: Tensor, result: Tensor, partial: bool = False) -> None:
+    """Copy the values of `result` over those of `x`.
+
+    If the change is `partial`, memory that elements share keeps what was written to one of them.
+    """
     level = highest((x, result))
     if level is not None:
         if not level.owns(x):
             level.lift(x)
-        level.write(x, result)
+        level.write(x, result, partial)
         return
     source, target = result._array, x._array
     if source.shape != target.shape:
@@ -169,7 +178,7 @@ def write(x: Tensor, result: Tensor, repeating: bool = False) -> None:
             f"{list(source.shape)}"
         )
     check_cast(result, x)
-    if repeating and repeats(x):
+    if partial and (repeats(x) or shares_places(x)):
         changed = (source != target) & ((source == source) | (target == target))  # NaN stays NaN
         x._put(changed, source[changed])
         return

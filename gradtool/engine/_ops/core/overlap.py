@@ -13,6 +13,7 @@ import numpy as np
 
 from gradtool.engine._lazy import memory
 from gradtool.engine._ops.core.batching import padded
+from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._tensor import Tensor, data_pointer, is_dense
 
 REPEATING = frozenset((
@@ -25,6 +26,9 @@ APART = frozenset((
     "scatter_add_", "scatter_reduce_",
 ))  # fmt: skip
 """What reads from no memory that it writes to, be it exactly the same."""
+
+PARTIAL = REPEATING | APART | {"masked_scatter_"}
+"""What is written to some elements only."""
 
 APART_FROM_OUT = frozenset((
     "cat", "gather", "index_select", "masked_select", "max", "min", "sort", "stack", "take",
@@ -57,6 +61,36 @@ def repeats(x: Tensor) -> bool:
         return True
     x._array = x._array.copy()
     return False
+
+
+def overlaps(size: Ints, stride: Ints) -> bool:
+    """Return True where two positions may lie at one place."""
+    reach = 0
+    for step, extent in sorted(zip(stride, size, strict=True)):
+        if extent > 1:
+            if step <= reach:
+                return True
+            reach += (extent - 1) * step
+    return False
+
+
+def shares_places(x: Tensor) -> bool:
+    """Return True for a view of which elements may share memory, like windows that overlap."""
+    if x._level is None and (x._view is None or memory(x).flags.c_contiguous):
+        return False
+    return 0 not in x.shape and overlaps(x.shape, x.stride())
+
+
+def last_of_each_place(x: Tensor) -> Any:
+    """Mark, among the elements that share memory, the one that a copy writes last."""
+    places: Any = np.zeros((), np.int64)
+    for step, extent in zip(x.stride(), x.shape):
+        places = places[..., None] + step * np.arange(extent)
+    order = sorted(range(x.ndim), key=lambda dim: -x.stride(dim))
+    last = np.zeros([x.shape[dim] for dim in order], bool)
+    backwards = places.transpose(order).reshape(-1)[::-1]
+    last.reshape(-1)[last.size - 1 - np.unique(backwards, return_index=True)[1]] = True
+    return last.transpose(np.argsort(order))
 
 
 def check_distinct_elements(x: Tensor, part: Any = None) -> None:

@@ -40,7 +40,7 @@ _DONE_AGAIN = ("conj", "neg_view", "view_as_complex", "view_as_real")
 class ViewAgain(Node):
     """A view of what its base is now."""
 
-    __slots__ = ("chain", "info", "replayed")
+    __slots__ = ("chain", "info", "last", "replayed")
 
     chain: Sequence[Node]
     """The node of each step, the last one first."""
@@ -48,9 +48,14 @@ class ViewAgain(Node):
     """Properties of the view, known once a tensor was asked for its node."""
     replayed: bool
     """The steps are shown as they were taken, not as one."""
+    last: Any
+    """Of a view that was overwritten, the elements whose gradients are kept: a flag for each.
 
-    def __init__(self, edge: Node, view: View) -> None:
-        self.chain = _chain(view)
+    None keeps all. Elements that share memory were one before, so that one gradient stands for all.
+    """
+
+    def __init__(self, edge: Node, view: View, last: Any = None) -> None:
+        self.chain, self.last = _chain(view), last
         self.replayed = modes.view_replay
         self._order = next_order()
         self._edges = (edge,)
@@ -58,6 +63,8 @@ class ViewAgain(Node):
 
     def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The gradient of the base: zero around the view."""
+        if grad is not None and self.last is not None:
+            grad = grad.masked_fill(grad.new_tensor(~self.last, dtype=_dtypes.bool_), 0)
         for node in self.chain:
             (grad,) = node._vjp(grad, None)
         return (grad,)
@@ -149,6 +156,7 @@ class CopySlices(Node):
             return [None] * len(self._edges)
         if self.steps is None:
             raise RuntimeError(FREED_MESSAGE)
+        _check_within(grad, self.steps)
         return (_around(grad, steps=self.steps), replay(self.steps, grad))
 
     def _release(self) -> None:
@@ -169,6 +177,27 @@ class CopySlices(Node):
         others = [edge for node in overwriting for edge in node._shown_edges()]
         at_first = others and (others[0] is None or _leads_to(others[0], before))
         return [before, *(others[1:] if at_first else others)]
+
+
+def _check_within(base: Tensor, steps: Steps) -> None:
+    """Refuse a view by strides of what is not as large as the base was.
+
+    Raises:
+        RuntimeError: the view reaches beyond it.
+    """
+    primitive, params = steps[0]
+    if primitive.name != "as_strided" or 0 in params["size"]:
+        return
+    size, stride, offset = (params[name] for name in ("size", "stride", "offset"))
+    pairs = [*zip(size, stride)]
+    end = offset + 1 + sum((extent - 1) * step for extent, step in pairs)
+    held = 1 + sum((extent - 1) * step for extent, step in zip(base.shape, params["layout"]))
+    if end > held:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
+            f"itemsize {base.itemsize} requiring a storage size of {end * base.itemsize} are out "
+            f"of bounds for storage of size {held * base.itemsize}"
+        )
 
 
 def _leads_to(edge: Node, before: Node) -> bool:

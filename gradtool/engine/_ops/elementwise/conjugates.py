@@ -78,7 +78,7 @@ def conj_physical_(x: Tensor) -> Tensor:
     if x.is_complex():
         return _conjugated(x)
     check_in_place(x)
-    return replace(x, before_change(x).clone(), repeating=True)
+    return replace(x, before_change(x).clone(), partial=True)
 
 
 @op(method=True)

@@ -17,6 +17,7 @@ from gradtool.engine._ops.core.overlap import (
     check_distinct_elements,
     check_overlap,
     repeats,
+    shares_places,
 )
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.scalars import scalar_for
@@ -80,6 +81,9 @@ def _assign(x: Tensor, key: Key, value: Any) -> None:
     if is_followed(x, given) and _fills_integers(x, key, given):
         take_slice(x, key=key.basic).fill_(given)
         return
+    if is_followed(x, value) and shares_places(x) and not key.is_trivial:
+        _assign_to_part(x, key, given)
+        return
     if is_followed(x, value):
         values = value if isinstance(value, Tensor) else x.new_tensor(value)
         replace(x, put(before_change(x), key, values), bool(key.indices))
@@ -93,6 +97,15 @@ def _assign(x: Tensor, key: Key, value: Any) -> None:
     if place is not None:
         x._put(place, value._array if isinstance(value, Tensor) else value)
     x._bump()
+
+
+def _assign_to_part(x: Tensor, key: Key, value: Any) -> None:
+    """Write to the view that the key picks, for the rest of `x` may show the same memory."""
+    part = take_slice(x, key=key.basic)
+    if not key.indices:
+        part.copy_(value) if isinstance(value, Tensor) else part.fill_(value)
+    else:
+        _assign(part, key._replace(basic=(slice(None),) * part.ndim), value)
 
 
 class PartCopied(PrimitiveNode):

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtool.device import module_of
-from gradtool.engine._lazy import memory
+from gradtool.engine._lazy import memory, share
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.kinds import linear
-from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.op import method, op
+from gradtool.engine._ops.core.overlap import overlaps
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.conjugates import Flip
 from gradtool.engine._ops.indexing.slicing import index_add
 from gradtool.engine._ops.shape.memory import memory_of, offset_of
 from gradtool.engine._tensor import Tensor
+from gradtool.engine._views import View
+from gradtool.engine.autograd._run_hooks import keep_computed_form
 
 if TYPE_CHECKING:
     from gradtool.engine._levels import BatchLevel
@@ -51,17 +54,6 @@ def _with_steps(x: Any, stride: Ints) -> Any:
     out = _shown(memory, x.shape, stride)
     out[...] = x
     return out
-
-
-def _overlaps(size: Ints, stride: Ints) -> bool:
-    """Return True where two positions may lie at one place."""
-    reach = 0
-    for step, extent in sorted(zip(stride, size, strict=True)):
-        if extent > 1:
-            if step <= reach:
-                return True
-            reach += (extent - 1) * step
-    return False
 
 
 def _places(size: Ints, stride: Ints, offset: int, device: Any) -> Tensor:
@@ -100,7 +92,7 @@ def _at_strides_vjp(
     memory = index_add(g.new_zeros(count), 0, places, g.reshape(-1))
     own = _places(x_shape, layout, before, g.device)
     found = memory.index_select(0, own)
-    if _overlaps(x_shape, layout):
+    if overlaps(x_shape, layout):
         ones = found.new_ones(len(own))
         found = found / index_add(found.new_zeros(count), 0, own, ones).index_select(0, own)
     return found.reshape(x_shape)
@@ -172,6 +164,25 @@ def _view_of_base(out: Tensor, size: Ints, stride: Ints, offset: int) -> None:
         params = {"size": size, "stride": stride, "offset": offset - start, "layout": base.stride()}
         flips = [step for step in view.steps if isinstance(step[0], Flip)]
         view.steps = ((_as_strided, params), *flips)
+
+
+@method("_change_form")
+def _change_form(base: Tensor, data: Tensor) -> None:
+    """Give a tensor data of another shape or dtype, and take its views by where they lie."""
+    keep_computed_form(base)
+    share(base, data)
+    views = [] if base._storage is None else base._storage.living_views()
+    for x in views:
+        if x._view is not None and x._view.base is base and x._level is base._level is None:
+            place_by_strides(x, x._view)
+
+
+def place_by_strides(x: Tensor, view: View) -> None:
+    """Let a view remember no steps from its base but its size, strides and offset."""
+    if not view.is_of_parts():
+        offset = offset_of(memory(x)) - offset_of(memory(view.base))
+        params = {"size": tuple(x.shape), "stride": x.stride(), "offset": offset}
+        view.steps = ((_as_strided, {**params, "layout": view.base.stride()}),)
 
 
 # ---- copies with a view replaced -------------------------------------------------------------

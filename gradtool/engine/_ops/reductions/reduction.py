@@ -137,7 +137,12 @@ def _summed(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     return x.sum(axis=dims, keepdims=keepdim, dtype=dtype)
 
 
-_sum = linear("sum", _summed, lambda g, x_shape, dims: spread(g, x_shape, dims), batch=over_dims)
+def _sum_vjp(g: Tensor, x_shape: Ints, dims: Ints) -> Tensor:
+    """A tensor of its own even where nothing was added up, as gradients may be asked for it."""
+    return spread(g, x_shape, dims) if dims or not modes.grad else g.expand(x_shape)
+
+
+_sum = linear("sum", _summed, _sum_vjp, batch=over_dims)
 
 
 @op(method=True)

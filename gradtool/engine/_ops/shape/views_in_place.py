@@ -6,7 +6,7 @@ views all the same: they go back by the inverse of the step before their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtool.engine._lazy import share
@@ -16,9 +16,8 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import check_in_place
 from gradtool.engine._ops.core.node_names import Namer, give_name, numbered
 from gradtool.engine._ops.core.op import METHODS, method
-from gradtool.engine._ops.indexing.strided import as_strided
+from gradtool.engine._ops.indexing.strided import as_strided, place_by_strides
 from gradtool.engine._tensor import Tensor, alias
-from gradtool.engine._views import View
 
 
 def _becoming(name: str, node: Namer) -> Callable[..., Tensor]:
@@ -30,11 +29,12 @@ def _becoming(name: str, node: Namer) -> Callable[..., Tensor]:
         if modes.levels:
             check_change(x, f"{name}_", ())
         view: Tensor = viewed(x, *args, **named)
-        if x._view is None:
-            _lead_back(x, viewed, args, named)
+        lost = [] if x._view is not None else _lead_back(x, viewed, args, named)
         if _turn_into(x, view):
             shown = node if isinstance(node, str) else node(x, *args, **named)
             give_name(x, shown or "")
+        for each in lost:
+            place_by_strides(each, each._view)  # type: ignore[arg-type]  # it has one
         return x
 
     become.__name__ = become.__qualname__ = f"{name}_"
@@ -50,7 +50,7 @@ def _turn_into(x: Tensor, view: Tensor) -> bool:
         x.__dict__.update(view.__dict__)
         x._view = held  # a dual tensor has that of its primal, which was replaced
     x._bump()
-    if held is not None and seen is not None and not _of_parts(held):
+    if held is not None and seen is not None and not held.is_of_parts():
         held.steps = seen.steps
     if node is None or not modes.grad:
         return False
@@ -60,23 +60,15 @@ def _turn_into(x: Tensor, view: Tensor) -> bool:
     return True
 
 
-def _of_parts(view: View) -> bool:
-    """Return True for a view of the parts of complex numbers, or of numbers as parts.
+def _lead_back(x: Tensor, viewed: Callable[..., Tensor], args: Any, named: Any) -> Sequence[Tensor]:
+    """Put the inverse of a step before those of each view of `x`; return the views without one.
 
-    As in torch, such a view remembers how it was made, and not what became of it.
+    The inverse of a step that shows not all of the elements is no view.
     """
-    names = {primitive.name for primitive, _ in view.steps}
-    return not names.isdisjoint(
-        ("conj", "imag", "neg_view", "real", "view_as_complex", "view_as_real")
-    )
-
-
-def _lead_back(x: Tensor, viewed: Callable[..., Tensor], args: Any, named: Any) -> None:
-    """Put the inverse of a step before those of each view of `x`."""
     views = [] if x._storage is None else x._storage.living_views()
-    held = [each._view for each in views if each._view is not None and each._view.base is x]
-    if not held:
-        return
+    held = [each for each in views if each._view is not None and each._view.base is x]
+    if not held or viewed is as_strided:
+        return held
     array = stand_in(x._array)
     before = alias(array)
     before._requires_grad, recording = True, modes.grad
@@ -86,10 +78,11 @@ def _lead_back(x: Tensor, viewed: Callable[..., Tensor], args: Any, named: Any) 
         (back,) = node._vjp(alias(viewed(alias(array), *args, **named)._array), None)
     finally:
         modes.grad = recording
+    if back._view is None:
+        return held
     for each in held:
-        # The inverse of a step that shows not all of the elements is no view.
-        if back._view is not None and each.base is x:
-            each.steps = back._view.steps + each.steps
+        each._view.steps = back._view.steps + each._view.steps  # type: ignore[union-attr]  # above
+    return ()
 
 
 def _squeeze_overload(_x: Any, dim: Any = None) -> int:
