@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ Check = Callable[["CheckOptions"], tuple[Report, ExitCode]]
 """Makes a run, prints its report, and returns both."""
 
 _WAITING = "waiting for changes; press Ctrl-C to stop"
+_LOOK_EVERY = 100
+"""Milliseconds: how long the first look takes, and how soon Ctrl-C is noticed."""
 
 
 def watch(options: CheckOptions, check: Check) -> ExitCode:
@@ -47,7 +50,7 @@ def watch(options: CheckOptions, check: Check) -> ExitCode:
     state.update(report)
     _say(state.closing(report))
     pending: frozenset[str] = frozenset()
-    for changed in changes:
+    for changed in filter(None, changes):
         pending |= changed
         try:
             narrowed = _narrowed(options, pending)
@@ -71,6 +74,9 @@ def watch(options: CheckOptions, check: Check) -> ExitCode:
 def _changes(options: CheckOptions) -> Iterator[frozenset[str]]:
     """Sets of real paths of Python files and configurations that were saved together.
 
+    Files are watched from here on: a change during the first run counts. A set is empty if
+    nothing was saved for a while.
+
     Raises:
         UsageError: There is nothing to watch, or watchfiles is not installed.
     """
@@ -80,8 +86,11 @@ def _changes(options: CheckOptions) -> Iterator[frozenset[str]]:
         raise UsageError("--watch needs watchfiles: pip install 'gradtool[watch]'") from None
     folders = RunPlan(options).folders()
     wanted = watchfiles.PythonFilter(extra_extensions=(".yaml", ".yml"))
-    found = watchfiles.watch(*folders, watch_filter=wanted)
-    return (frozenset(path for _, path in batch) for batch in found)
+    found = watchfiles.watch(
+        *folders, watch_filter=wanted, rust_timeout=_LOOK_EVERY, yield_on_timeout=True
+    )
+    seen = next(found, set())  # It watches only from its first look on.
+    return (frozenset(path for _, path in batch) for batch in chain([seen], found))
 
 
 def _narrowed(options: CheckOptions, changed: Iterable[str]) -> CheckOptions:

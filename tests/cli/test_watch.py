@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import watchfiles
@@ -40,9 +41,14 @@ def edited(monkeypatch: pytest.MonkeyPatch, folder: Path, *edits: dict[str, str]
     """Let the watcher see `edits`, texts by file name, then Ctrl-C; return the watched folders."""
     watched: list[Path] = []
 
-    def watch(*folders: Path, watch_filter: object) -> Iterator[set[tuple[object, str]]]:
+    def watch(
+        *folders: Path, watch_filter: object, rust_timeout: int, yield_on_timeout: bool
+    ) -> Iterator[set[tuple[object, str]]]:
         watched.extend(folders)
         assert isinstance(watch_filter, watchfiles.PythonFilter)
+        assert rust_timeout < 1000
+        assert yield_on_timeout
+        yield set()
         for edit in edits:
             for name, text in edit.items():
                 (folder / name).write_text(text)
@@ -101,6 +107,25 @@ def test_a_configuration_that_breaks_stops_one_run_and_its_repair_makes_up_for_i
     assert out.count("2 Functions, 2 cases") == 2
     assert "1 passed, 1 failed" in out
     assert code == 130
+
+
+def test_a_file_saved_during_the_first_run_is_checked_again(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "left_helper.py").write_text(
+        "from pathlib import Path\n\nPath(__file__).write_text('factor = 3\\n')\nfactor = 3\n"
+    )
+    seen = watchfiles.watch
+
+    def watch(*folders: Path, **settings: Any) -> Iterator[set[tuple[watchfiles.Change, str]]]:
+        for looks, found in enumerate(seen(*folders, **settings)):
+            yield found
+            if found or looks == 50:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(watchfiles, "watch", watch)
+    code, _, err = run("check", "left.py", "--watch")
+    assert (code, err.count("changed: left_helper.py")) == (130, 1)
 
 
 def test_a_file_that_no_module_depends_on_starts_no_run(
