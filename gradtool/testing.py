@@ -53,8 +53,8 @@ def check(
         ignore: Codes of the rules to skip, or prefixes of them.
         engine: ``bundled`` or ``torch``; by default, the one that the Function or its tensors use.
         witness: Also differentiate the recorded forward step by step, as exact evidence.
-        explore: Effort spent on looking for other arguments at which the Function is wrong:
-            ``off``, ``quick``, the default, or ``deep``.
+        explore: Effort spent on searching for arguments that the Function gets wrong: ``off``,
+            ``quick`` (the default) or ``deep``.
 
     Returns:
         The report. Its ``verdict`` is the worst of all checks, and its ``findings()`` say why.

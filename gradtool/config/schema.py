@@ -98,7 +98,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Also differentiate the recorded forward step by step; `false`: rely
     on evaluations alone."""
     explore: Literal["off", "quick", "deep"] | None = None
-    """How hard to look for other arguments for which a Function is wrong."""
+    """How hard to search for arguments that a Function gets wrong."""
     dtype: Literal["float32", "float64"] | None = None
     """Dtype of floating-point tensors that do not give one."""
     strict: bool | None = None

@@ -69,13 +69,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Place a skip at the Function, not at the line of the plugin that raised it."""
+    """Add remarks, and place a skip at the Function, not at the line of the plugin."""
     report = yield
-    if _run(item.config) is not None and report.skipped:
+    if _run(item.config) is not None:
         from gradtool.pytest_plugin.items import CheckItem
 
-        if isinstance(item, CheckItem):
-            report.longrepr = (*item.place, report.longrepr[2])
+        if isinstance(item, CheckItem) and report.when == "call":
+            report.sections += item.remarks
+            if report.skipped:
+                report.longrepr = (*item.place, report.longrepr[2])
     return report
 
 

@@ -17,6 +17,9 @@ from gradtool.run.session import Session
 class Answered:
     """Checks of a module, known since it was collected."""
 
+    has_failed = False
+    """It has no cases."""
+
     def __init__(self, checks: tuple[CheckResult, ...], location: Location) -> None:
         self.location = location
         self._checks = checks
@@ -52,6 +55,11 @@ class FunctionRun:
         own = next((each.checks for each in result.cases if each.name == case), ())
         # A case that was never reached fails for what stopped the Function.
         return own or tuple(check for check in result.checks if check.verdict in STOPPING)
+
+    @property
+    def has_failed(self) -> bool:
+        """Return True if some case failed, so that no other arguments were tried."""
+        return any(case.verdict in STOPPING for case in self._checked().cases)
 
     def _checked(self) -> FunctionResult:
         if self._result is None:

@@ -58,6 +58,8 @@ class CheckItem(pytest.Item):
     run: FunctionRun | Answered
     strict: bool
     case: str | None
+    remarks: tuple[tuple[str, str], ...] = ()
+    """Sections of the report of a test that passed, with their titles."""
 
     @classmethod
     def of(
@@ -93,19 +95,20 @@ class CheckItem(pytest.Item):
         stopping = [c for c in checks if standing(c, strict=self.strict) in STOPPING]
         if stopping:
             raise CheckFailedError(self._findings(stopping))
-        self._add_sections(checks)
+        self.remarks = tuple(self._remarks(checks))
         # A Function has checks of its own only where there is something to say.
         if checks and overall(checks, strict=self.strict) in (Verdict.SKIPPED, Verdict.KNOWN):
             pytest.skip(_why_skipped(checks))
+        if self.case is None and self.run.has_failed:
+            pytest.skip("other arguments are tried once all cases pass")
 
-    def _add_sections(self, checks: Sequence[CheckResult]) -> None:
-        """Show, where pytest shows output of passing tests, findings and what was left out."""
+    def _remarks(self, checks: Sequence[CheckResult]) -> Iterator[tuple[str, str]]:
+        """Findings that fail nothing, and what was left out."""
         for finding in self._findings(checks):
-            title = f"{finding.severity.value} {finding.rule}"
-            self.add_report_section("call", title, FindingsRepr([finding]).plain())
+            yield f"{finding.severity.value} {finding.rule}", FindingsRepr([finding]).plain()
         left = [f"{c.rule}: {reason(c)}" for c in checks if c.verdict is Verdict.SKIPPED]
         if left:
-            self.add_report_section("call", "not checked", "\n".join(map(one_line, left)))
+            yield "not checked", "\n".join(map(one_line, left))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]  # shown by what it can do, not by its type
         """The findings as gradtool prints them; the traceback would only show the plugin."""

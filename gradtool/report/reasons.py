@@ -11,16 +11,14 @@ def reason(check: CheckResult) -> str | None:
 
 
 def skip_reason(skip: Skip) -> str:
-    """The words for a skip: ``blocked by GT101``, ``not offered: no jvp``."""
+    """The words for a skip: ``blocked by GT101``, ``no jvp``."""
     detail = skip.detail or ""
     match skip.kind:
         case SkipKind.BLOCKED:
             return f"blocked by {skip.blocked_by}"
         case SkipKind.REPORTED:
             return f"{detail}: see {skip.blocked_by}" if detail else f"see {skip.blocked_by}"
-        case SkipKind.NOT_OFFERED:
-            return f"not offered: {detail}"
-        case SkipKind.INAPPLICABLE:
+        case SkipKind.NOT_OFFERED | SkipKind.INAPPLICABLE:
             return detail
         case SkipKind.IGNORED:
             return f"ignored by the configuration: {detail}"

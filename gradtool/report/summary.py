@@ -153,6 +153,8 @@ _FAMILIES = {
 }
 """Subjects of the families; a rule of an unknown family goes by its code."""
 
+_DEPENDENT = "checks that depend on"
+
 _NAMED = 3
 """Modules or rules that a phrase names before it only counts them."""
 
@@ -207,7 +209,7 @@ def _skipped(listed: list[Row]) -> Iterator[str]:
             groups.update(_reasons(row))
     for (what, given), count in groups.items():
         why = f" ({given})" if given else ""
-        yield f"{what} of {plural(count, 'case')}{why}"
+        yield f"{what} {'in' if what.startswith(_DEPENDENT) else 'of'} {plural(count, 'case')}{why}"
 
 
 def _reasons(row: Row) -> list[tuple[str, str]]:
@@ -218,7 +220,7 @@ def _reasons(row: Row) -> list[tuple[str, str]]:
 def _what_and_why(check: CheckResult) -> tuple[str, str]:
     broken = rests_on(check)
     if broken:
-        return f"checks that depend on {broken}", ""
+        return f"{_DEPENDENT} {broken}", ""
     words = (words for family, words in _FAMILIES.items() if check.rule in family)
     what = check.proves or next(words, check.rule)
     return what, one_line(reason(check) or "")
@@ -236,7 +238,7 @@ def _left_out(report: Report) -> Iterator[str]:
 def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:
     broken = sum(_stopped_early(row) for row in listed)
     if broken:
-        yield f"checks that depend on a failed one in {plural(broken, 'case')}"
+        yield f"{_DEPENDENT} a failed one in {plural(broken, 'case')}"
     if report.interrupted:
         yield "everything after the interruption"
 

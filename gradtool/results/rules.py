@@ -84,7 +84,7 @@ class Skip(Struct, frozen=True, kw_only=True):
     blocked_by: str | None = None
     """The code of the rule that is broken, or that reports the problem."""
     detail: str | None = None
-    """A phrase: the user's own reason, what is not offered, or why there is nothing to check."""
+    """A phrase: the user's own reason, or why there is nothing to check."""
     line: int | None = None
     """The line of the comment."""
 

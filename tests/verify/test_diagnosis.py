@@ -279,6 +279,13 @@ def test_what_has_no_name_is_said_in_sizes(function):
     )
 
 
+def test_a_size_that_is_rounding_is_zero(function):
+    factors = np.array([1e-17, 0.7, 2.0, -1.3])
+    vjp = lambda p, c: c[0] * np.cos(p[0]) * factors * [-1, 1, 1, 1]  # noqa: E731 - as above
+    hint = _hint(function(np.sin, vjp, (np.array([0.3, -0.4, 0.5, 0.2]),)))
+    assert "e-17" not in hint
+
+
 def test_a_factor_of_one_branch(function):
     target = np.array([1.1, 0.3, -0.8, 0.4, -1.2, 0.9])
     x = target + np.array([0.2, -0.9, 0.7, -0.3, 1.4, 0.1])

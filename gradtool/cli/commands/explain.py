@@ -100,8 +100,10 @@ def _pages(rules: Sequence[Rule]) -> str:
 
 
 def _page(rule: Rule) -> str:
+    from gradtool.report.formats.sarif import as_text
+
     heading = f"{rule.code} {rule.name} ({rule.severity.value})"
-    return f"{heading}\n\n{rule.page.strip()}\n"
+    return f"{heading}\n\n{as_text(rule.page)}\n"
 
 
 def _index(rules: Iterable[Rule]) -> str:

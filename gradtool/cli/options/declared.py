@@ -122,8 +122,7 @@ Explore = Annotated[
         "--explore",
         metavar="|".join(EXPLORE),
         autocompletion=completion.of(EXPLORE),
-        help="How hard to look for other arguments for which a Function is wrong; "
-        "quick by default.",
+        help="How hard to search for arguments that a Function gets wrong; quick by default.",
     ),
 ]
 Timeout = Annotated[

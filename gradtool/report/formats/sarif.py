@@ -73,7 +73,7 @@ def _rule(code: str, rule: RuleInfo | None) -> _Object:
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.summary},
-        "help": {"text": rule.page or rule.summary, "markdown": as_markdown(rule.page)},
+        "help": {"text": as_text(rule.page) or rule.summary, "markdown": as_markdown(rule.page)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "helpUri": rule_address(code),
         "properties": {"tags": ["gradient", rule.name]},
@@ -171,12 +171,15 @@ _HEADING = re.compile(r"^(\S[^\n]*)\n-{3,}$", re.MULTILINE)
 _EXAMPLE = re.compile(r"(?:^    [^\n]*\n(?:[ \t]*\n)*)+", re.MULTILINE)
 
 
+def as_text(page: str) -> str:
+    """The page without the markup of docstrings, which announces an example with two colons."""
+    return re.sub(r"::$", ":", page.strip(), flags=re.MULTILINE).replace("``", "`")
+
+
 def as_markdown(page: str) -> str:
     """The page with its headings, indented examples and double backticks in Markdown."""
-    text = _HEADING.sub(r"### \1", page.strip() + "\n")
-    # The markup of docstrings announces an example with two colons.
-    text = _EXAMPLE.sub(_fenced, re.sub(r"::$", ":", text, flags=re.MULTILINE))
-    return text.replace("``", "`").strip() + "\n"
+    text = _HEADING.sub(r"### \1", as_text(page) + "\n")
+    return _EXAMPLE.sub(_fenced, text).strip() + "\n"
 
 
 def _fenced(example: re.Match[str]) -> str:

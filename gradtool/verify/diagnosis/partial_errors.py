@@ -22,7 +22,7 @@ from gradtool.verify.diagnosis.guesses import (
 from gradtool.verify.diagnosis.monomials import is_off_by_a_product, is_without_a_term
 from gradtool.verify.diagnosis.regions import regions_of_argument, slices
 from gradtool.verify.protocol.coordinates import BoolArray
-from gradtool.verify.thresholds.diagnosis import FEW_DIGITS_DIFFERENCE, LISTED_ENTRIES
+from gradtool.verify.thresholds.diagnosis import FACTOR_EXACT, FEW_DIGITS_DIFFERENCE, LISTED_ENTRIES
 from gradtool.verify.wording import apart
 
 
@@ -201,6 +201,7 @@ def _is_of_other_sizes(_: Derivatives, comparison: Comparison) -> Guesses:
         ratio = comparison.analytic / comparison.numeric.value
     known = ratio[np.isfinite(ratio) & (comparison.numeric.value != 0)]
     if known.size > 1:
+        known = np.where(np.abs(known) < FACTOR_EXACT * np.abs(known).max(), 0, known)
         low, high = apart(float(known.min()), float(known.max()), digits=2)
         yield (
             f"is between {low} and {high} times the derivative, which no single mistake explains:"

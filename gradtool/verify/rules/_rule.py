@@ -62,9 +62,9 @@ def skipped(why: str) -> Answer:
     return _skipped(Skip(kind=SkipKind.INAPPLICABLE, detail=why))
 
 
-def not_offered(what: str) -> Answer:
-    """The Function does not have what the rule is about."""
-    return _skipped(Skip(kind=SkipKind.NOT_OFFERED, detail=what))
+def not_offered(why: str) -> Answer:
+    """The rule is about something that the Function, or the run, does not have: ``no jvp``."""
+    return _skipped(Skip(kind=SkipKind.NOT_OFFERED, detail=why))
 
 
 def blocked(code: str) -> Answer:

@@ -18,8 +18,8 @@ A forward that reads one triangle of a symmetric matrix, as ``torch.linalg.eigh`
 do, does not depend on the entries of the other triangle. Its gradient may treat entries as
 independent, or, as PyTorch's own does, the matrix as symmetric: if the matrices of the case are
 symmetric (complex ones: Hermitian), a gradient passes if it is right along all changes that keep
-them symmetric. Only the sum of the gradients of an entry and its mirror image counts then.
-With ``-v``, the rule says that it passed in this way.
+them symmetric. In that case only the sum of the gradients of an entry and its mirror image counts.
+With ``-v``, gradtool says that the gradient passed this way.
 
 Why it matters
 --------------

@@ -91,7 +91,7 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_check)
     inputs = subject.first.inputs
     if len(inputs) < 2:
-        return not_offered("a second input")
+        return not_offered("no second input")
     for when, needed in _subsets(subject, inputs[:NEEDED_MOST_ARGUMENTS]):
         flaw = _flaw(subject, when, needed)
         if flaw:

@@ -89,7 +89,7 @@ def _check(subject: Subject) -> Answer:
         if output is not None and is_continuous(output.dtype) and output.size and not graphed
     ]
     if not silent:
-        return not_offered("an output without a graph")
+        return not_offered("every output has a graph")
     for number in silent:
         if _follows(subject, number):
             return failed(_flaw(number, number in forward.non_differentiable))

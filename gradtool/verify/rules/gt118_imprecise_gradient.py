@@ -104,7 +104,7 @@ def _check(subject: Subject) -> Answer:
     if judgement.worst is not Decision.PASS:
         return skipped("the gradient is not known to be right")
     if all(comparison.exact is None for comparison in judgement.comparisons):
-        return not_offered("an exact derivative")
+        return not_offered("no exact derivative")
     flaws = list(_flaws(subject))
     return failed(*flaws) if flaws else passed()
 

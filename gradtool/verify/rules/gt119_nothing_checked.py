@@ -99,7 +99,7 @@ def _without_gradient(subject: Subject) -> Answer:
     """The answer for a backward that computes no gradient, where autograd asks for none."""
     arguments = [*subject.first.primals, *subject.first.forward.outputs]
     if subject.first.inputs or not any(is_continuous(a.dtype) for a in arguments if a is not None):
-        return not_offered("a derivative")
+        return not_offered("no derivative")
     return skipped("no argument requires a gradient")
 
 

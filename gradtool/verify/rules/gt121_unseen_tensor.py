@@ -87,7 +87,7 @@ def _check(subject: Subject) -> Answer:
     except Exception:  # What the user's backward may raise has no bounds: GT004 reports it.
         return skipped("a call with other tensors raised")
     if lost is None:
-        return not_offered("a tensor that requires a gradient in a list, tuple or dict")
+        return not_offered("no list, tuple or dict holds a tensor that requires a gradient")
     if not lost:
         return passed()
     names, them = listed([f"`{name}`" for name in lost]), "them" if len(lost) > 1 else "it"

@@ -87,9 +87,9 @@ if TYPE_CHECKING:
 def _check(subject: Subject) -> Answer:
     reason = nothing_to_differentiate(subject)
     if reason:
-        return not_offered("a second derivative")
+        return not_offered("no second derivative")
     if subject.second.function.declares_once_differentiable:
-        return not_offered("a third derivative")
+        return not_offered("no third derivative")
     if subject.curvature.worst is not Decision.PASS:
         return skipped("the second derivative is not known to be right")
     layout = subject.first.layout

@@ -84,6 +84,7 @@ import numpy as np
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import scalar
+from gradtool.verify.diagnosis.guesses import factor_words
 from gradtool.verify.rules._contract import RUNS
 from gradtool.verify.rules._rule import (
     Answer,
@@ -179,7 +180,7 @@ def _ratio(found: JvpComparison) -> str | None:
         return None
     if factor == 0:
         return "the tangent is zero"
-    return f"the tangent is the derivative's times {factor:.6g}"
+    return f"the tangent is the derivative times {factor_words(factor)}"
 
 
 RULE = Rule(

@@ -90,7 +90,7 @@ if TYPE_CHECKING:
 
 def _check(subject: Subject) -> Answer:
     if not subject.function.generates_vmap:
-        return not_offered("generate_vmap_rule")
+        return not_offered("no generate_vmap_rule")
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     layout = subject.first.layout

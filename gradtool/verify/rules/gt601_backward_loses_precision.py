@@ -11,7 +11,7 @@ ill-conditioned, both jitter and the rule passes.
 Why it matters
 --------------
 
-The gradient of a float64 function is accurate to no more than seven digits, yet every comparison
+The gradient of a float64 function may be accurate to only seven digits, yet every comparison
 with a usual tolerance passes. Second-order methods, long sums of gradients and small differences
 of losses then stall or drift.
 

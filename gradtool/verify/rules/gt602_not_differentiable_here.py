@@ -5,7 +5,7 @@ What it does
 
 If the slopes from the left and the right differ, or one of them is infinite, there is no derivative
 to compare with. gradtool then checks the gradient at a nearby point. If no nearby point has a
-derivative, any value between the two slopes passes. The note says which of the two happened.
+derivative, any value between the two slopes passes. The note says which of the two applies.
 
 Why it matters
 --------------

@@ -97,7 +97,7 @@ def test_a_factor_is_named():
         select=["GT301"],
     )
     (finding,) = report.findings()
-    assert finding.hint == "the tangent is the derivative's times 2"
+    assert finding.hint == "the tangent is the derivative times 2"
 
 
 def test_a_jvp_that_raises():
