@@ -287,7 +287,7 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     return NoCase(
         f"{tried}; the likeliest gave {search.objection}",
         hint=hint,
-        detail="\n".join(refusals),
+        detail="\n".join([*refusals, *(f"called by {each}" for each in search.callers)]),
         location=_line_of_refusal(checkable, search),
     )
 

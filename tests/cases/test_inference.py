@@ -186,7 +186,7 @@ def test_for_an_argument_that_only_code_can_make_the_hint_is_code() -> None:
 class FromState(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Any, state: Any, dtype: Any) -> Any:
-        ctx.scale = state["scale"]
+        ctx.scale = state["scale"].factor()
         return x.to(dtype) * ctx.scale
 
     @staticmethod

@@ -24,7 +24,7 @@ from gradtool.cases.inference.plain_uses import FunctionNode, plain_uses
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.shape_reading import read_shapes
-from gradtool.cases.inference.uses import read_uses
+from gradtool.cases.inference.uses import merge_uses, read_uses
 
 MOST_CALLERS = 4
 """Callers that are tried, those first that call the Function themselves."""
@@ -183,7 +183,7 @@ def _of_object(
     likely = likely_arguments(cls)
     values = {each.name: likely[each.name] for each in made if each.name in likely}
     sites = [Site(values, "its constructor")] if values else []
-    return Caller(name, replace(reading, sites=sites), len(made), cls, node.name)
+    return Caller(name, replace(reading, sites=sites, constructs=True), len(made), cls, node.name)
 
 
 def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:
@@ -212,6 +212,8 @@ def _read(
     names = tuple(each.name for each in parameters)
     text = "\n".join(ast.get_docstring(each) or "" for each in nodes)
     uses = read_uses(nodes[0], names, text)
+    for node in nodes[1:]:
+        merge_uses(uses, read_uses(node, names, text))
     plain = plain_uses(names, nodes, None)
     for parameter in parameters:
         use = uses[parameter.name]

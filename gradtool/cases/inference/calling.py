@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -37,38 +37,44 @@ _CONSTRUCTING, _CALLING, _REACHED = 0, 1, 2
 NAMES = ("inferred", "inferred-2")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Called:
     """Cases that a call of a caller gives."""
 
-    cases: tuple[CaseConfig, ...]
-    caller: str
-    is_guess: bool
-    calls: int
+    cases: list[CaseConfig] = field(default_factory=list)
+    caller: str = ""
+    is_guess: bool = False
+    calls: int = 0
+    refusals: list[str] = field(default_factory=list)
+    """Why callers gave none, one line each."""
 
 
 def call_callers(
     checkable: Checkable,
     make: Callable[[CaseConfig], list[Any]],
     attempt: Callable[[CaseConfig], Trial],
-) -> Called | None:
-    """The cases of the first caller that leads to accepted arguments; None if there is none.
+) -> Called:
+    """The cases of the first caller that leads to accepted arguments.
 
     Args:
         checkable: The Function.
         make: Makes the values of a case of a caller.
         attempt: Tries a case of the Function.
     """
+    called = Called()
     deadline = time.thread_time() + _SECONDS
     for caller in islice(callers(checkable.obj), MOST_CALLERS):
         calls = _Calls(caller, checkable, make, attempt)
         climb = Climb(caller.reading, calls.attempt, _BUDGET, deadline)
         best = climb.run()
+        called.calls += climb.calls
         if best is not None and best.is_done:
-            cases = calls.cases(best.draft)
-            is_guess = not is_stated(caller.reading, best)
-            return Called(cases, caller.name, is_guess, climb.calls)
-    return None
+            called.cases, called.caller = calls.cases(best.draft), caller.name
+            called.is_guess = not is_stated(caller.reading, best)
+            break
+        if best is not None:
+            called.refusals.append(f"{caller.name}: {best.trial.refusal or best.trial.doubt}")
+    return called
 
 
 class _Calls:
@@ -103,13 +109,13 @@ class _Calls:
             self._found.append(case)
         return replace(inner, reached=(_REACHED, *inner.reached))
 
-    def cases(self, draft: Draft) -> tuple[CaseConfig, ...]:
+    def cases(self, draft: Draft) -> list[CaseConfig]:
         """The accepted case of a draft, and one of other extents, or else of other values."""
         first = self._found[-1]
         for other in [*others(draft)[:_OTHERS], draft]:
             if self.attempt(other, NAMES[1]).backward and self._found[-1].args != first.args:
-                return first, self._found[-1]
-        return (first,)
+                return [first, self._found[-1]]
+        return [first]
 
     def _call(self, values: list[Any]) -> Trial:
         stage = _CONSTRUCTING

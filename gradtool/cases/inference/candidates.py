@@ -39,6 +39,9 @@ _STAR_COST = 8.0
 _STARRED = (2, 1, 3, 0)
 """Numbers of arguments that ``*args`` may stand for, likeliest first."""
 
+_STARRED_UNUSED = (0, 1, 2)
+"""The same where nothing uses them: others may be passed, but none has to."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -82,13 +85,13 @@ def candidates(parameters: Parameters, clues: Clues) -> Iterator[Candidate]:
     """Yield candidates for the required `parameters`, likeliest first."""
     streams = [
         _ranked(variant, clues, number * _STAR_COST)
-        for number, variant in enumerate(variants(parameters))
+        for number, variant in enumerate(variants(parameters, clues))
     ]
     for _, candidate in heapq.merge(*streams, key=lambda ranked: ranked[0]):
         yield candidate
 
 
-def variants(parameters: Parameters) -> Iterator[Parameters]:
+def variants(parameters: Parameters, clues: Clues) -> Iterator[Parameters]:
     """Yield the required parameters, ``*args`` expanded to each likely number of single ones."""
     required = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     starred = next((p for p in required if p.kind is p.VAR_POSITIONAL), None)
@@ -96,7 +99,8 @@ def variants(parameters: Parameters) -> Iterator[Parameters]:
         yield tuple(required)
         return
     at = required.index(starred)
-    for count in _STARRED:
+    is_unused = len(required) > 1 and starred.name in clues.unnamed
+    for count in _STARRED_UNUSED if is_unused else _STARRED:
         single = [
             starred.replace(name=f"{starred.name}_{i}", kind=inspect.Parameter.POSITIONAL_ONLY)
             for i in range(count)

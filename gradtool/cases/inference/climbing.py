@@ -218,8 +218,13 @@ class Climb:
 
     def _order(self, said: str) -> list[int]:
         names = [parameter.name for parameter in self._reading.parameters]
-        spoken = [i for i, name in enumerate(names) if re.search(rf"\b{re.escape(name)}\b", said)]
+        spoken = [i for i, name in enumerate(names) if speaks_of(name, said)]
         return [*spoken, *(i for i in range(len(names)) if i not in spoken)]
+
+
+def speaks_of(name: str, said: str) -> bool:
+    """Return True for a text with a name, also as words: ``chunk size`` for ``chunk_size``."""
+    return bool(re.search(rf"\b{re.escape(name).replace('_', '[_ ]')}\b", said))
 
 
 def _asks_for_object(reason: str) -> bool:

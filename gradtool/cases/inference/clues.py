@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,8 @@ class Clues:
     """Given as a dtype: ``x.to(dtype)``, which would take a tensor too, or ``dtype=dtype``."""
     uses: PlainUses = field(default_factory=PlainUses)
     """Flags, counts and functions."""
+    unnamed: frozenset[str] = frozenset()
+    """Neither forward nor `setup_context` names them."""
 
 
 @dataclass
@@ -77,6 +79,7 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         integers=integers(documented, names),
         dtypes=frozenset(dtypes & set(names)),
         uses=uses,
+        unnamed=frozenset(_unnamed(bodies, names)),
     )
 
 
@@ -119,6 +122,13 @@ def _context(function: Any, names: tuple[str, ...]) -> FunctionNode | None:
         if isinstance(found, ast.Name):
             found.id = renamed.get(found.id, found.id)
     return node
+
+
+def _unnamed(bodies: Sequence[FunctionNode | None], names: Iterable[str]) -> set[str]:
+    if bodies[0] is None:
+        return set()
+    nodes = (node for body in bodies if body for node in ast.walk(body))
+    return set(names) - {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _use(node: FunctionNode | None) -> _Seen:

@@ -13,7 +13,7 @@ from gradtool.adapters.library import library
 from gradtool.cases.inference.calling import call_callers
 from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import is_stated, is_unlike_documented
-from gradtool.cases.inference.climbing import Climb, Step
+from gradtool.cases.inference.climbing import Climb, Step, speaks_of
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.drafts import Draft, case_of, entries, is_floating, others, shape_of
 from gradtool.cases.inference.reading import Reading, read
@@ -72,9 +72,10 @@ def find_cases(
     if search.cases or not checkable.is_function or search.objection.startswith(gaps):
         return search
     called = call_callers(checkable, tries.make, tries.attempt)
-    if called is not None:
-        search.cases, search.is_guess = list(called.cases), called.is_guess
-        search.calls += called.calls
+    search.calls += called.calls
+    search.callers = called.refusals
+    if called.cases:
+        search.cases, search.is_guess = called.cases, called.is_guess
         search.evidence = f"a call of {called.caller}"
     return search
 
@@ -100,10 +101,9 @@ def _own_cases(
             search.evidence, search.is_guess = "the signature", True
         return search
     # A backward may return a gradient for each argument, those with a default included.
-    every = [tuple(filter(_is_single, parameters))] if counts_all else variants(parameters)
+    every = [tuple(filter(_is_single, parameters))] if counts_all else variants(parameters, clues)
     is_read = _read_cases(checkable, every, clues, tries, search)
-    if not search.cases and "'NoneType'" in search.objection:
-        # A default of None may be refused, too.
+    if not search.cases and _refuses_default(parameters, search.objection):
         _read_cases(checkable, [tuple(filter(_is_single, parameters))], clues, tries, search)
     if not is_read:
         return infer(parameters, clues, tries.attempt) if read_first else search
@@ -141,6 +141,12 @@ def _searches(function: Any) -> bool:
         return bool(_SEARCH.search(inspect.getsource(function)))
     except (OSError, TypeError):
         return False
+
+
+def _refuses_default(parameters: Parameters, objection: str) -> bool:
+    """Return True for an objection to None, or one that names a parameter with a default."""
+    named = (p.name for p in parameters if _has_default(p) and len(p.name) > 1)
+    return "'NoneType'" in objection or any(speaks_of(name, objection) for name in named)
 
 
 def _has_default(parameter: inspect.Parameter) -> bool:

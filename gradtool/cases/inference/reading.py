@@ -35,6 +35,8 @@ class Reading:
     """Calls of it, in its module and in the files beside that."""
     differentiates: bool
     """The Function differentiates what it is given by autograd."""
+    constructs: bool = False
+    """Some of the parameters are those of a constructor."""
 
 
 def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:

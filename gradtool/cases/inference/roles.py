@@ -133,6 +133,8 @@ _INDICES = [
     _index(lambda base: base[:1]),
     _index(lambda base: base[:-1]),
 ]
+_ALONG_ONE = _index(lambda base: (*base[:1], *(1 for _ in base[1:2]), *base[2:]))
+"""One index along the second dimension, as ``gather(1, index)`` takes it: more may hide a sum."""
 _FULL_INDICES = [_index(lambda base: base), _index(lambda _: ())]
 _MASKS = [
     _mask(lambda base: base),
@@ -159,7 +161,8 @@ def _following(name: str, *, differentiated: bool) -> list[Role]:
     if _COUNT_NAMES.fullmatch(name) or name in _IGNORED_LABELS:
         return []
     if _TARGET_NAMES.fullmatch(name):
-        return [*_INDICES[1:], Role(_like, differentiated, follows=True), *_FULL_INDICES]
+        like = Role(_like, differentiated, follows=True)
+        return [*_INDICES[1:], like, _ALONG_ONE, *_FULL_INDICES]
     if _INDEX_NAMES.fullmatch(name):
         return [*_INDICES, *_FULL_INDICES]
     return list(_MASKS) if _MASK_NAMES.fullmatch(name) else []

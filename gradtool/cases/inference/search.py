@@ -79,6 +79,8 @@ class SearchResult:
     """The part of the source that the cases follow from; None for the signature."""
     objects: Mapping[str, str] = field(default_factory=dict)
     """Kinds of the parameters that only code can make: objects with attributes, functions."""
+    callers: Sequence[str] = ()
+    """Why what calls the Function gave no case, one line for each."""
     is_guess: bool = False
     """Some argument is one that forward happened to accept."""
     is_doubtful: bool = False

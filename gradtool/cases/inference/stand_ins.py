@@ -53,6 +53,37 @@ class SmoothFunction:
         return "a smooth function"
 
 
+class Supplier:
+    """A function without arguments that returns the same tensor at each call, such as weights.
+
+    Args:
+        shape: The shape of the tensor.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._shape = shape
+        values = np.cos(1.0 + np.arange(math.prod(shape), dtype=float)).reshape(shape)
+        self._tensor = library().tensor(values)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Return the tensor."""
+        return self._tensor.clone()
+
+    def __repr__(self) -> str:
+        return f"a function that returns a tensor of shape {self._shape}"
+
+
+def smooth_module() -> Any:
+    """Make a Module that computes a `SmoothFunction`, for a container of Modules."""
+    module = library().torch.nn.Module
+
+    class Smooth(module):  # type: ignore[misc,valid-type]
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            return SmoothFunction()(*args, **kwargs)
+
+    return Smooth()
+
+
 def is_of_module(attributes: Collection[str]) -> bool:
     """Return True for attributes that show a parameter to be a Module, and that a function has."""
     return bool(_OF_MODULE & set(attributes)) and all(

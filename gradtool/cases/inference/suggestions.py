@@ -17,7 +17,13 @@ from gradtool.cases.inference.drafts import as_written
 from gradtool.cases.inference.operators import Operator, is_shape
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import Role, roles
-from gradtool.cases.inference.stand_ins import SmoothFunction, is_of_module, matrices
+from gradtool.cases.inference.stand_ins import (
+    SmoothFunction,
+    Supplier,
+    is_of_module,
+    matrices,
+    smooth_module,
+)
 from gradtool.cases.inference.uses import Use
 
 _INSTANCES = 3
@@ -87,8 +93,14 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     is_adjoint = parameter.name in reading.clues.uses.adjoints
     if is_adjoint or (use.is_called and not reading.differentiates):
         yield {"literal": Operator()}
+    if use.supplies:
+        yield from ({"literal": Supplier(shape)} for shape in _SUPPLIED)
     if use.is_called or is_module:
         yield {"literal": SmoothFunction()}
+    if use.looped:
+        yield from _functions(use, constructs=reading.constructs)
+    if use.keys and not use.attributes:
+        yield from ({"literal": dict.fromkeys(use.keys, value)} for value in _IN_DICTS)
     if use.is_unused and parameter.name in reading.clues.undifferentiated:
         yield None
     is_tensor = any(hasattr(library().Tensor, name) for name in use.attributes)
@@ -96,6 +108,24 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
         yield {"literal": SimpleNamespace(**dict.fromkeys(use.attributes, 2))}
     if any(not hasattr(library().Tensor, name) for name in use.attributes):
         yield from ({"literal": each} for each in _operators(use.attributes, _base(reading)))
+
+
+_SUPPLIED = ((3, 4), (5, 4), (4, 5), (4, 4), (4,), (3,), ())
+"""Shapes of tensors that a function without arguments returns."""
+
+_IN_DICTS = (0.5, False, None, 2)
+"""Values of a dict whose keys are known."""
+
+
+def _functions(use: Use, *, constructs: bool) -> Iterator[Any]:
+    """Yield lists of two functions, or of two tuples of functions: blocks of a network."""
+    if use.calls_items or constructs:
+        made = (smooth_module if constructs else SmoothFunction) if use.looped == 1 else None
+        if made is not None:
+            yield {"literal": [made(), made()]}
+        else:
+            pairs = [tuple(smooth_module() for _ in range(use.looped)) for _ in range(2)]
+            yield {"literal": pairs}
 
 
 def _operators(attributes: Collection[str], base: tuple[int, ...]) -> Iterator[Operator]:

@@ -69,6 +69,12 @@ class Use:
     """``positive definite``, ``symmetric``, ``orthogonal``, ``lower triangular`` or ``square``."""
     loops: bool = False
     """It is iterated over."""
+    looped: int = 0
+    """The number of values that each of its items is unpacked to; 1 for the item itself."""
+    calls_items: bool = False
+    """Its items are called."""
+    supplies: bool = False
+    """It is called without arguments."""
     attributes: set[str] = field(default_factory=set)
     is_sorted: bool = False
     """It is searched, so it ascends."""
@@ -105,13 +111,26 @@ def merge_helpers(
         inside = read_uses(helper, own, "")
         for name, argument in zip(own, found.args, strict=False):
             if isinstance(argument, ast.Name) and argument.id in uses:
-                use, other = uses[argument.id], inside[name]
-                use.values += other.values
-                use.is_index |= other.is_index
-                use.is_dtype |= other.is_dtype
-                use.is_sorted |= other.is_sorted
-                use.is_called |= other.is_called
-                use.is_count |= other.is_count
+                _merge(uses[argument.id], inside[name])
+
+
+def merge_uses(uses: dict[str, Use], others: Mapping[str, Use]) -> None:
+    """Add the uses of the same names elsewhere."""
+    for name, other in others.items():
+        _merge(uses[name], other)
+        uses[name].attributes |= other.attributes
+
+
+def _merge(use: Use, other: Use) -> None:
+    use.values += other.values
+    use.is_index |= other.is_index
+    use.is_dtype |= other.is_dtype
+    use.is_sorted |= other.is_sorted
+    use.is_called |= other.is_called
+    use.is_count |= other.is_count
+    use.looped = use.looped or other.looped
+    use.calls_items |= other.calls_items
+    use.supplies |= other.supplies
 
 
 def _kept(node: ast.AST, name: str) -> int:
@@ -149,6 +168,7 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
         case ast.For(iter=over) | ast.comprehension(iter=over):
             for name in _looped(over):
                 _mark(uses, name, "loops")
+            _items(uses, node)
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))) if (
             name in uses
         ):
@@ -159,6 +179,34 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
             _indexed(uses, None, index)
         case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in uses:
             uses[name].attributes.add(attribute)
+
+
+def _items(uses: dict[str, Use], node: ast.For | ast.comprehension) -> None:
+    """Read ``for f, g in blocks`` and ``for i, block in enumerate(blocks): block(x)``."""
+    target: ast.expr = node.target
+    match node.iter:
+        case ast.Name(id=name) | ast.Call(func=ast.Name(id="reversed"), args=[ast.Name(id=name)]):
+            pass
+        case ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name(id=name), *_]) if isinstance(
+            target, ast.Tuple
+        ):
+            target = target.elts[-1]
+        case _:
+            return
+    if name in uses:
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        own = {each.id for each in parts if isinstance(each, ast.Name)}
+        body = node.body if isinstance(node, ast.For) else []
+        called = {call.func.id for call in _calls_of_names(body)}
+        uses[name].looped = len(parts)
+        uses[name].calls_items |= bool(own & called)
+
+
+def _calls_of_names(body: Iterable[ast.stmt]) -> Iterator[Any]:
+    for statement in body:
+        for found in ast.walk(statement):
+            if isinstance(found, ast.Call) and isinstance(found.func, ast.Name):
+                yield found
 
 
 def _mark(uses: dict[str, Use], name: str, flag: str) -> None:
@@ -222,6 +270,7 @@ def _called(uses: dict[str, Use], node: ast.Call) -> None:
     match node.func:
         case ast.Name(id=name) if name in uses:
             uses[name].is_called = True
+            uses[name].supplies |= not node.args and not node.keywords
         case ast.Name(id="range"):
             for argument in node.args:
                 if isinstance(argument, ast.Name):

@@ -22,6 +22,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _are_functorch_transforms_active() -> bool:
+    """Return True inside of a transform of ``torch.func``."""
+    return _functorch.maybe_current_level() is not None
+
+
 def _current_graph_task_id() -> int:
     """Return a number of the backward walk under way, -1 outside of one."""
     return -1 if modes.walk is None else int(modes.walk.number)

@@ -21,6 +21,12 @@ def is_batchedtensor(tensor: Any) -> bool:
     return _is_of_func(tensor) and isinstance(tensor._level, BatchLevel)
 
 
+def is_legacy_batchedtensor(tensor: Any) -> bool:
+    """Return True for a tensor of batched gradients, outside of ``torch.func``."""
+    level = tensor._level if isinstance(tensor, Wrapped) else None
+    return isinstance(level, BatchLevel) and not level.by_func
+
+
 def is_gradtrackingtensor(tensor: Any) -> bool:
     """Return True for a tensor of a derivative transform."""
     return _is_of_func(tensor) and not isinstance(tensor._level, BatchLevel)

@@ -6,6 +6,8 @@ is 0, and calls that need a device raise an error with the reason.
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradtool.engine.cuda import amp
 from gradtool.engine.cuda._devices import (
     current_device,
@@ -57,3 +59,9 @@ __all__ = [
     "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_stream", "stream",
     "synchronize",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_initialized":
+        return is_initialized()
+    raise AttributeError(f"module 'torch.cuda' has no attribute {name!r}")

@@ -99,3 +99,18 @@ class TakeAlongLast(Function):
         (choice,) = ctx.saved_tensors
         grad = torch.zeros(ctx.shape, dtype=grad_output.dtype)
         return grad.scatter(-1, choice[..., None], grad_output[..., None]), None
+
+
+class LogProbabilityOf(Function):
+    """The log-probability of one class of each row; more at a time are not meant."""
+
+    @staticmethod
+    def forward(ctx, pred, target):
+        log_prob = pred.log_softmax(1)
+        ctx.save_for_backward(log_prob, target)
+        return log_prob.gather(1, target)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        log_prob, target = ctx.saved_tensors
+        return (log_prob.exp() * -grad_output).scatter_add(1, target, grad_output), None

@@ -168,3 +168,33 @@ class ScaledByClass(Function):
         x, scales, rows = ctx.saved_tensors
         of_scales = torch.zeros_like(scales).index_add(0, rows, (grad_output * x).sum(1))
         return grad_output * scales[rows][:, None], of_scales, None, None
+
+
+class FrozenProduct(Function):
+    """A product with weights that a function without arguments unpacks."""
+
+    @staticmethod
+    def forward(ctx, x, unpacked, bias):
+        ctx.unpacked = unpacked
+        out = x @ unpacked().t()
+        return out if bias is None else out + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        bias = grad_output.sum(0) if ctx.needs_input_grad[2] else None
+        return grad_output @ ctx.unpacked(), None, bias
+
+
+class OffloadedCall(Function):
+    """A call whose options are the keys of a dict."""
+
+    @staticmethod
+    def forward(ctx, x, options):
+        ctx.save_for_backward(x)
+        ctx.slope = options["slope"] if options["scaled"] else 1.0
+        return x * x * ctx.slope
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * ctx.slope * grad_output, None
