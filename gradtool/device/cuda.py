@@ -181,7 +181,7 @@ class CudaBackend:
         }
         kind = kinds[isinstance(source, np.ndarray), isinstance(target, np.ndarray)]
         ptr = (stream or self.current_stream()).ptr
-        runtime.memcpyAsync(_address(target), _address(source), target.nbytes, kind, ptr)
+        runtime.memcpyAsync(address(target), address(source), target.nbytes, kind, ptr)
 
     def stream(self, *, priority: int = 0) -> CudaStream:
         """Make a stream of the current device, which does not wait for the default one."""
@@ -223,8 +223,11 @@ class CudaBackend:
         return bool(runtime.pointerGetAttributes(array.ctypes.data).type == runtime.memoryTypeHost)
 
 
-def _address(array: Any) -> int:
-    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
+def address(array: Any) -> int:
+    """Return the address of an array's first element."""
+    # `ctypes.data` makes an object each time and takes three times as long.
+    on_host = isinstance(array, np.ndarray)
+    return int(array.__array_interface__["data"][0] if on_host else array.data.ptr)
 
 
 CUDA = CudaBackend()

@@ -65,8 +65,8 @@ def to(
     given = _read(args if other is None else (other, *args))
     dtype, device = given.get("dtype", dtype), given.get("device", device)
     out = x
-    if device is not None and as_device(device) != x.device:
-        out = _moved(out, as_device(device), given.get("non_blocking", non_blocking))
+    if device is not None and (place := as_device(device)) != (source := x.device):
+        out = _moved(out, place, source, given.get("non_blocking", non_blocking))
     if dtype is not None:
         out = _in_dtype(out, dtype if isinstance(dtype, _dtypes.dtype) else _named_dtype(dtype))
     if out is x and given.get("copy", copy):
@@ -100,10 +100,10 @@ def _named_dtype(kind: Any) -> _dtypes.dtype:
     return _dtypes.from_numpy_dtype(_dtypes.as_numpy_dtype(kind))
 
 
-def _moved(x: Tensor, place: device_type, non_blocking: bool) -> Tensor:
-    if place.index is None and x.device.type == place.type:
+def _moved(x: Tensor, place: device_type, source: device_type, non_blocking: bool) -> Tensor:
+    if place.index is None and source.type == place.type:
         return x
-    return _move(x, place=place, source=x.device, non_blocking=non_blocking)
+    return _move(x, place=place, source=source, non_blocking=non_blocking)
 
 
 def _in_dtype(x: Tensor, dtype: _dtypes.dtype) -> Tensor:

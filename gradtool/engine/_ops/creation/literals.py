@@ -28,7 +28,13 @@ def as_device(given: Any) -> device:
     """A device, by its name, by the number of a CUDA device, or the default for None."""
     if given is None:
         return get_default_device()
-    return device("cuda", given) if isinstance(given, int) else device(given)
+    if isinstance(given, device):
+        return given
+    return _named_device("cuda", given) if isinstance(given, int) else _named_device(given)
+
+
+_named_device = functools.lru_cache(maxsize=64)(device)
+"""The device of a name, which a loop over batches asks for again and again."""
 
 
 def finished(array: Any, *, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
