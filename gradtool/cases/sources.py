@@ -26,6 +26,7 @@ from gradtool.cases.inference.trials import (
     rerun_forward,
     without_influence,
 )
+from gradtool.cases.own_methods import OwnMethods
 from gradtool.cases.sample_inputs import has_samples, read_samples
 from gradtool.cases.written import is_serializable
 from gradtool.collect.checkable import Checkable
@@ -91,7 +92,7 @@ def resolve_cases(
                 for number, case in enumerate(configured, 1)
             ]
         if has_samples(checkable):
-            return given_cases(checkable, settings, read_samples(checkable), "sample_inputs")
+            return given_cases(checkable, settings, _samples(checkable), "sample_inputs")
         found = _inferred(checkable, settings)
         drawn = [
             _drawn(checkable, settings, each, str(each.name), "inferred") for each in found.cases
@@ -99,6 +100,25 @@ def resolve_cases(
         return [
             replace(case, inferred_from=found.evidence, is_guess=found.is_guess) for case in drawn
         ]
+
+
+def _samples(checkable: Checkable) -> list[Case]:
+    """The cases that the Function itself gives.
+
+    Raises:
+        NoCase: It gives none, or replaces what is to be checked.
+    """
+    methods = OwnMethods(checkable.obj)
+    samples = read_samples(checkable)
+    replaced = methods.replaced()
+    if replaced is not None:
+        raise NoCase(
+            f"sample_inputs replaced {replaced}, so another method would be checked than the one "
+            "that other code runs",
+            hint="let sample_inputs do nothing but make arguments",
+            location=_samples_location(checkable),
+        )
+    return samples
 
 
 def given_cases(

@@ -23,6 +23,9 @@ _OVERFLOWING_IN_SINGLE = (90.0, 100.0)
 
 _LARGEST_SPECIAL = 2.0
 
+_NEGLIGIBLE = 2.0**-26
+"""Below it the square of a number changes one by nothing: any function looks like its tangent."""
+
 _GAINS = re.compile(r"(.*_)?(weight|gain|gamma)")
 """Names of factors that may be zero, as they are where they are initialized so."""
 
@@ -189,6 +192,7 @@ def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) ->
         return
     drawn = point.having({at: redrawn(point.values[at], rng) for at in movable})
     yield Variant(drawn, "other values")
+    yield from _ordinary(point, movable if is_scaled else (), rng)
     for scale in _SCALES if is_scaled else ():
         for at in movable:
             if _is_scalable(drawn.values[at]):
@@ -201,6 +205,17 @@ def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) ->
                     flipped = restored(point.values[at], -drawn.values[at])
                     change = f"values of `{point.names[at]}` have the opposite sign"
                     yield Variant(drawn.having({at: flipped}), change)
+
+
+def _ordinary(point: Point, movable: Sequence[int], rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants of ordinary size, where the case's values are next to nothing beside one."""
+    for at in movable:
+        array = point.values[at]
+        largest = np.abs(array).max(initial=0.0)
+        if 0 < largest < _NEGLIGIBLE and _is_scalable(array):
+            made = restored(array, redrawn((array / largest).astype(array.dtype), rng))
+            change = f"values of `{point.names[at]}` are about 1"
+            yield Variant(point.having({at: made}), change)
 
 
 def _is_scalable(array: Array) -> bool:

@@ -25,7 +25,10 @@ from gradtool.results.report import (
 )
 from gradtool.verify.rules import codes
 
-_HINT = "add a case with a non-empty floating-point tensor that requires a gradient"
+_HINT = (
+    "add a case with a non-empty floating-point tensor that requires a gradient, of ordinary size "
+    "and with a tolerance well below its gradient"
+)
 
 
 def require_evidence(run: RunSettings) -> Policy:

@@ -14,7 +14,7 @@ import numpy as np
 from gradtool.results.report import Basis, Cost
 from gradtool.verify.basis import basis_of
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.comparison.derivatives import Derivatives
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.forward_mode import JvpComparison, JvpError, compare_jvps
 from gradtool.verify.comparison.judgement import Judgement, is_comparable, judge
 from gradtool.verify.comparison.one_triangle import read_by_triangle
@@ -30,7 +30,11 @@ from gradtool.verify.protocol.differentiable import Differentiable, Examinable
 from gradtool.verify.protocol.observation import Array, ChangedByJvp
 from gradtool.verify.protocol.stand_in import WithForwardOf
 from gradtool.verify.randomness import generator, shifted, signed
-from gradtool.verify.thresholds.comparison import THIRD_DERIVATIVE_ROUNDINGS, THIRD_DERIVATIVE_RTOL
+from gradtool.verify.thresholds.comparison import (
+    TELLING_TOLERANCE,
+    THIRD_DERIVATIVE_ROUNDINGS,
+    THIRD_DERIVATIVE_RTOL,
+)
 from gradtool.verify.thresholds.rules import COTANGENT_FACTORS
 from gradtool.verify.thresholds.steps import NEARBY_POINT_SHIFTS
 
@@ -74,6 +78,8 @@ class Subject:
         self._uses_witness = witness
         self.judgements: list[Judgement] = []
         """All judgements so far."""
+        self._of_gradients: list[Judgement] = []
+        """Those of first derivatives."""
         self._entries_of_surrogates = 0
 
     @property
@@ -83,12 +89,21 @@ class Subject:
 
     @property
     def compared(self) -> int:
-        """Entries of derivatives that were compared so far.
+        """Entries of derivatives that were compared so far, and could have been found wrong.
 
         Those of surrogates count once: they are compared between runs, not with a derivative.
         """
+        if self._is_indulgent:
+            return 0
         judged = sum(c.analytic.size for each in self.judgements for c in each.comparisons)
         return judged + self._entries_of_surrogates
+
+    @property
+    def _is_indulgent(self) -> bool:
+        """True if the tolerance that was given accepts fractions and multiples of a gradient."""
+        if self._atol is None and self._rtol is None:
+            return False
+        return any(_accepts_any(c) for each in self._of_gradients for c in each.comparisons)
 
     @property
     def basis(self) -> Basis | None:
@@ -126,6 +141,8 @@ class Subject:
             return "every output is empty"
         if not any(self.first.layout.inputs[i].size for i in self.first.inputs):
             return "every argument that requires a gradient is empty"
+        if all(_underflows(self.first.primals[i]) for i in self.first.inputs):
+            return "the arguments are so small that their squares underflow to zero"
         return None
 
     @cached_property
@@ -224,6 +241,7 @@ class Subject:
         if self.excused:
             judgement = self._judgement(self.first, self._returned(self.surrogates))
         self.judgements.append(judgement)
+        self._of_gradients.append(judgement)
         return judgement
 
     @cached_property
@@ -454,6 +472,21 @@ class Subject:
             if passes(projected):
                 return projected
         return prepared()
+
+
+def _accepts_any(comparison: Comparison) -> bool:
+    """Return True if the tolerance of every entry that is not zero is half of it or more."""
+    with np.errstate(invalid="ignore"):
+        size = np.abs(comparison.numeric.value)
+        is_there = size > comparison.oracle_error
+        accepts = comparison.allowed >= TELLING_TOLERANCE * size
+    return bool(is_there.any() and accepts[is_there].all())
+
+
+def _underflows(primal: Array) -> bool:
+    """Return True for entries that are not all zero, while their squares are."""
+    with np.errstate(under="ignore"):
+        return bool(primal.any() and not (primal * primal).any())
 
 
 def _as_symmetric(point: Sequence[Array], start: Derivatives) -> list[Array]:

@@ -214,6 +214,30 @@ def test_invalid_samples_are_reported(yielded: Any, message: str) -> None:
     assert none.value.message == message
 
 
+@pytest.mark.parametrize("name", ["backward", "apply"])
+def test_samples_that_replace_what_is_checked_are_refused(name: str) -> None:
+    class Replaced(Scale):
+        @staticmethod
+        def sample_inputs() -> Iterator[tuple[Any, ...]]:
+            setattr(Replaced, name, staticmethod(lambda *args: args))
+            yield (torch.ones(2),)
+
+    with pytest.raises(NoCase, match=f"sample_inputs replaced {name}"):
+        resolve_cases(checkable(Replaced), Settings())
+
+
+def test_samples_that_change_anything_else_are_taken() -> None:
+    class Counted(Scale):
+        count = 0
+
+        @staticmethod
+        def sample_inputs() -> Iterator[tuple[Any, ...]]:
+            Counted.count += 1
+            yield (torch.ones(2),)
+
+    assert len(resolve_cases(checkable(Counted), Settings())) == 1
+
+
 def test_samples_that_are_no_static_method_are_explained() -> None:
     class Forgotten(Scale):
         def sample_inputs(self) -> Any:

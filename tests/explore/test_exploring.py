@@ -50,6 +50,29 @@ def test_a_kept_case_shows_the_mistake_without_exploring(tmp_path: Path) -> None
     assert [each.rule for each in kept.findings()] == ["GT101"]
 
 
+def test_values_that_are_next_to_nothing_become_ordinary(tmp_path: Path) -> None:
+    source = """
+from gradtool import Function, tensor
+
+class Exp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield (tensor([1e-20, 2e-20]).double().requires_grad_(),)
+"""
+    (tmp_path / "ops.py").write_text(source)
+    options = check_options(paths=(f"{tmp_path}/ops.py",), select=("GT101",), explore="quick")
+    (found,) = check(options).findings()
+    assert "where values of `x` are about 1" in found.message
+
+
 def test_a_finding_is_shrunk() -> None:
     (found,) = findings("quick", "ChunkedSquares")
     assert "`x` has the shape [2, 2]" in found.message

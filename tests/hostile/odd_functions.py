@@ -91,6 +91,16 @@ _ARGUMENTS = {
     "endless": "iter(int, 1)",
 }
 
+_SAMPLES = """
+    @staticmethod
+    def sample_inputs():
+        from gradtool import Case
+        x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        samples = [(x,)]
+        {does}
+        return samples
+"""
+
 _NAME = """
     @staticmethod
     def sample_inputs():
@@ -102,6 +112,17 @@ _NAME = """
         yield Case((x,), name=Name("a"))
         yield Case((2 * x,), name=Name("a"))
 """
+
+
+_MAKING = {
+    "replace_backward": "Cube.backward = staticmethod(lambda ctx, g: g * 3 * x * x)",
+    "replace_its_code": "Cube.backward.__code__ = (lambda ctx, grad_output: grad_output).__code__",
+    "replace_apply": "Cube.apply = lambda x: x * x * x",
+    "tolerate_a_third": "samples = [Case((x,), rtol=0.6)]",
+    "tolerate_everything": "samples = [Case((x,), atol=1e9)]",
+    "vanish": "samples = [((x.detach() * 1e-300).requires_grad_(),)]",
+}
+"""What `sample_inputs` does before it gives its samples."""
 
 
 def _sampled(value: str, more: str = "") -> str:
@@ -133,6 +154,8 @@ def _modules() -> Iterator[tuple[str, str]]:
             "2 * x * x", "2 * x * x, None"
         )
         yield f"given_{name}", extra + _sampled("x", value)
+    for name, does in _MAKING.items():
+        yield f"samples_{name}", _WRONG + _SAMPLES.format(does=does)
     yield "named_alike", _WRONG + _NAME
 
 

@@ -31,6 +31,13 @@ float16 terms keeps 1e-2. Doubled: mistakes of 2 percent pass. Halved: right gra
 fail.
 """
 
+TELLING_TOLERANCE = 0.5
+"""Unit: part of the numeric value. A forgotten factor of two, the commonest mistake, makes half of
+an entry or twice as much; a tolerance of that size accepts it, and the entry is no evidence.
+Doubled: an `rtol` of 0.9 lets gradients of half the size pass. Halved: tolerances of 0.3, which
+some give to float16, count as no comparison.
+"""
+
 GRADIENT_ROUNDINGS = 100.0
 """Unit: roundings of the largest entry in the row or column. An entry that is computed together
 with larger ones carries their roundings; a sum of n terms about sqrt(n) of them. Doubled: wrong

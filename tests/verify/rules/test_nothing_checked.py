@@ -66,3 +66,48 @@ def test_a_case_in_which_nothing_asks_for_a_gradient_is_named() -> None:
 @pytest.mark.parametrize("function", [Mask, Refused])
 def test_a_backward_without_a_gradient_says_that_there_is_none(function: Any) -> None:
     assert not messages(function, torch.randn(3, dtype=torch.float64, requires_grad=True))
+
+
+class Half(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * x
+
+
+class Square(Half):
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * 2 * x
+
+
+def compared(function: Any, *values: float, **tolerance: float) -> int:
+    x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    report = check(function, [(x,)], explore="off", **tolerance)
+    (case,) = (each for _, f in report.functions() for each in f.cases)
+    return case.compared
+
+
+@pytest.mark.parametrize("tolerance", [{"rtol": 0.9}, {"rtol": 0.5}, {"atol": 1e6}])
+def test_a_tolerance_that_accepts_half_of_a_gradient_compares_nothing(
+    tolerance: dict[str, float],
+) -> None:
+    assert compared(Half, 1.0, 2.0, **tolerance) == 0
+    assert compared(Square, 1.0, 2.0, **tolerance) == 0
+
+
+def test_a_tolerance_below_it_compares() -> None:
+    assert compared(Square, 1.0, 2.0, rtol=0.3)
+    assert compared(Square, 1.0, 2.0, atol=0.1)
+    assert compared(Square, 0.0, 0.0, atol=0.1), "a gradient of zero is compared"
+
+
+def test_arguments_whose_squares_underflow_compare_nothing() -> None:
+    assert compared(Half, 1e-300, 2e-300) == 0
+    assert compared(Square, 1e-20, 2e-20)
