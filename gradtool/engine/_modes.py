@@ -46,6 +46,11 @@ class Modes(threading.local):
     walk: Any = None
     """The backward walk that this thread is in."""
 
+    def __init__(self) -> None:
+        # Once in each thread. Whoever needs several on a hot path takes them out of the
+        # dictionary: each attribute takes three times as long.
+        self.__dict__.update({name: getattr(Modes, name) for name in Modes.__annotations__})
+
 
 modes = Modes()
 

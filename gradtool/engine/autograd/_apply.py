@@ -15,6 +15,8 @@ from gradtool.engine._views import CUSTOM, SEVERAL, version_of
 from gradtool.engine.autograd._gradient_checks import TensorInfo
 from gradtool.engine.autograd._node import next_order
 
+_new = object.__new__
+
 if TYPE_CHECKING:
     from gradtool.engine.autograd._new_nodes import Packed, Packer
     from gradtool.engine.autograd._node import Node
@@ -91,12 +93,25 @@ def _finish_plain(
         output._node = ctx
         output._requires_grad = True
         if ctx.to_save:
-            _check_are_tensors(ctx.to_save)
-            _save(ctx, (output,), (output,))
+            ctx._saved = tuple([_kept(each, ctx, output) for each in ctx.to_save])
         if modes.watch is not None:
             modes.watch(ctx)
     _forget(ctx)
     return output
+
+
+def _kept(tensor: Any, ctx: BackwardCFunction, output: Tensor) -> Kept | None:
+    """The tensor as it is saved by the node of the only output."""
+    if tensor.__class__ is not Tensor or tensor is output:
+        _check_are_tensors(ctx.to_save)
+        return None if tensor is None else Kept(tensor, 0 if tensor is output else None)
+    # `Kept` written out for an input: the hot path.
+    kept = _new(Kept)
+    kept.number = kept.packed = None
+    kept.tensor = tensor
+    storage = tensor._storage
+    kept.version = 0 if storage is None else storage.saved_version()
+    return kept
 
 
 def _forget(ctx: BackwardCFunction) -> None:
@@ -172,15 +187,20 @@ def _check_saved(ctx: BackwardCFunction, returned: set[int]) -> None:
 def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> None:
     """Connect the node to those that the gradients of its arguments go to."""
     input_edges: list[Node | None] = []
+    edges: list[Node] = []
     infos: list[TensorInfo | None] = []
     for arg, needed in zip(args, ctx.needs_input_grad):
-        input_edges.append((arg._node or arg._accumulator()) if needed else None)
-        if needed and arg._view is not None:
-            ctx._order = next_order()  # the edge of a view may lead to a node made just now
+        edge = None
+        if needed:
+            edge = arg._node or arg._accumulator()
+            edges.append(edge)
+            if arg._view is not None:
+                ctx._order = next_order()  # the edge of a view may lead to a node made just now
+        input_edges.append(edge)
         infos.append(TensorInfo.of(arg) if isinstance(arg, Tensor) else None)
     ctx._input_edges = tuple(input_edges)
     ctx._input_infos = tuple(infos)
-    ctx._edges = tuple([edge for edge in input_edges if edge is not None])
+    ctx._edges = tuple(edges)
     # 1 is the class's value; the usual ctx needs no attribute of its own for it.
     if outputs != 1:
         ctx._outputs = outputs

@@ -157,6 +157,8 @@ def _cotangent(root: Root, given: Any, position: int, batched: bool) -> Any:
 
 def _one(info: Any) -> Tensor:
     """The cotangent 1 for a tensor, or for the properties of one."""
+    if info.__class__ is Tensor and info._array.dtype.kind == "f" and info._array.size == 1:
+        return _filled_with_one(info)
     shape, dtype = info.shape, info.dtype
     if shape.numel() != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -165,16 +167,20 @@ def _one(info: Any) -> Tensor:
             f"grad can be implicitly created only for real scalar outputs but got {dtype}"
         )
     if info.__class__ is Tensor:
-        # Not `np.ones`: a copy is on the array's own device, NumPy's or CuPy's.
-        array = info._array.copy()
-        array[...] = 1
-        return wrap(array)
+        return _filled_with_one(info)
     if isinstance(info, Tensor):
         return info.detach().new_ones(shape)
     from gradtool.engine._ops.creation.creation import ones
 
     one: Tensor = ones(shape, dtype=dtype, device=info.device)
     return one
+
+
+def _filled_with_one(tensor: Tensor) -> Tensor:
+    # Not `np.ones`: a copy is on the array's own device, NumPy's or CuPy's.
+    array = tensor._array.copy()
+    array.fill(1)
+    return wrap(array)
 
 
 def _mismatch(position: int, shape: Size, info: Any, batched: bool) -> str:

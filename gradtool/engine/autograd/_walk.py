@@ -48,15 +48,16 @@ def walk(
     their ``grad``, and the gradients that arrive at the targets are returned in their order.
     """
     # Walks nest: a hook or a custom backward may start another.
-    outer = modes.walk
+    state = modes.__dict__
+    outer = state["walk"]
     kind = _WalkInOrder if hooked_leaves else _Walker
     walker = kind(keep_graph, targets, accumulate, 0 if outer is None else outer.depth + 1)
     for root, cotangent in roots:
         edge = root._node or root._accumulator() if isinstance(root, Tensor) else _edge_to(root)
         walker.roots.append(edge)
         walker.deposit(edge, cotangent)
-    before, hooks, overrides = modes.grad, modes.saved_tensor_hooks, modes.overrides
-    modes.grad, modes.walk, modes.overrides = create_graph, walker, False
+    before, hooks, overrides = state["grad"], state["saved_tensor_hooks"], state["overrides"]
+    state["grad"], state["walk"], state["overrides"] = create_graph, walker, False
     try:
         if walker.depth % _NESTED_IN_ONE_THREAD or not walker.depth:
             walker.run()
@@ -69,8 +70,8 @@ def walk(
         walker.run_complete_leaves()
         raise
     finally:
-        modes.grad, modes.walk, modes.overrides = before, outer, overrides
-        if modes.saved_tensor_hooks is not hooks:
+        state["grad"], state["walk"], state["overrides"] = before, outer, overrides
+        if state["saved_tensor_hooks"] is not hooks:
             # A hook that the walk ran entered or left a block of them.
             modes.saved_tensor_hooks = hooks
             _new_nodes.update()

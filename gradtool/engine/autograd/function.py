@@ -139,7 +139,17 @@ class BackwardCFunction(FunctionCtx, Node):
                 "is set on the autograd.Function. Either access saved_tensors only once, or set "
                 "clear_saved_tensors_on_access=False."
             )
-        tensors = tuple([None if saved is None else saved.unpack(self) for saved in self._saved])
+        tensors = tuple(
+            [
+                None
+                if saved is None
+                # The usual one: an input that was never changed.
+                else saved.tensor
+                if saved.number is saved.packed is None and saved.tensor._storage is None
+                else saved.unpack(self)
+                for saved in self._saved
+            ]
+        )
         if self._forward_cls.clear_saved_tensors_on_access:
             self._saved = _ACCESSED
         return tensors
@@ -177,8 +187,9 @@ class BackwardCFunction(FunctionCtx, Node):
     def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Run the user's backward and check what it returns."""
         # The usual call, which has nothing to materialize.
-        if self._outputs == 1 and grad is not None:
-            returned = self._run_backward(grad)
+        cls = self._forward_cls
+        if self._outputs == 1 and grad is not None and not cls.boxed_grads_call:
+            returned = backward_method(cls)(self, grad)
         else:
             grads = grad if self._outputs > 1 else [grad]
             returned = self._run_backward(*self._materialize(grads))
@@ -358,9 +369,10 @@ class Function(metaclass=FunctionMeta):
         # Binding by signature is slow, and not needed for a plain call with ctx.
         if separate or kwargs:
             args, kwargs = _bind(cls.forward, args, kwargs, separate)
-        if modes.recording is not None:
+        state = modes.__dict__
+        if state["recording"] is not None:
             return cls._run_forward(args, kwargs)[1]
-        if modes.levels:
+        if state["levels"]:
             if not separate:
                 _refuse_transforms()
             for level in modes.levels:
@@ -374,12 +386,12 @@ class Function(metaclass=FunctionMeta):
                 if arg.__class__ is not Tensor and isinstance(arg, Tensor):
                     args = tuple(alive(args))
                     break
-        if modes.grad:
+        if state["grad"]:
             for arg in args:
                 if isinstance(arg, Tensor) and arg._view is not None:
                     arg._current_node()  # refused before `forward` runs, if it is
         ctx, output = cls._run_forward(args, kwargs)
-        return _apply.finish(ctx, args, output, modes.grad and True in ctx.needs_input_grad)
+        return _apply.finish(ctx, args, output, state["grad"] and True in ctx.needs_input_grad)
 
     @classmethod
     def _run_forward(
@@ -392,10 +404,11 @@ class Function(metaclass=FunctionMeta):
         ctx.needs_input_grad = tuple(
             [isinstance(arg, Tensor) and arg._requires_grad for arg in args]
         )
-        recording, forward = modes.grad, modes.forward
+        state = modes.__dict__
+        recording, forward = state["grad"], state["forward"]
         # The user's backward and jvp are the derivatives, not those of the steps of `forward`.
-        if modes.recording is None:
-            modes.grad = modes.forward = False
+        if state["recording"] is None:
+            state["grad"] = state["forward"] = False
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -403,7 +416,7 @@ class Function(metaclass=FunctionMeta):
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
         finally:
-            modes.grad, modes.forward = recording, forward
+            state["grad"], state["forward"] = recording, forward
         return ctx, output
 
 
