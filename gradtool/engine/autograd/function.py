@@ -145,7 +145,7 @@ class BackwardCFunction(FunctionCtx, Node):
                 if saved is None
                 # The usual one: an input that was never changed.
                 else saved.tensor
-                if saved.number is saved.packed is None and saved.tensor._storage is None
+                if saved.number is None and saved.packed is None and saved.tensor._storage is None
                 else saved.unpack(self)
                 for saved in self._saved
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -123,9 +124,28 @@ class Product(NamedTuple):
     of: Callable[..., Any]
     forward: Callable[..., Any] | None = None
     """The product with a tangent, where it is another."""
+    of_arrays: Callable[..., Any] | None = None
+    """The product of real arrays, in memory of its own."""
 
 
-Derivative = Callable[..., Any] | Product | float | str
+class Rate(NamedTuple):
+    """A derivative as a function of any of the arguments and ``out``, with its form for arrays."""
+
+    of: Callable[..., Any]
+    of_arrays: Callable[..., Any]
+
+
+def by_operators(of: Callable[..., Any]) -> Rate:
+    """A derivative made of operators alone, so that it holds for arrays as for tensors."""
+    return Rate(of, of)
+
+
+def product_by_operators(of: Callable[..., Any]) -> Product:
+    """The same of a derivative stated as its product with ``g``."""
+    return Product(of, of_arrays=of)
+
+
+Derivative = Callable[..., Any] | Product | Rate | float | str
 """A function of any of the arguments and ``out``; a constant; or the name of one of them."""
 
 OPERANDS = (Tensor, int, float, complex, np.generic)
@@ -312,9 +332,23 @@ def _vjp_from(derivative: Derivative) -> Vjp:
         return vjp_of(of)._replace(
             of_complex=lambda g, *values: conjugate(of(conjugate(g), *values)),
             forward=derivative.forward,
+            of_arrays=derivative.of_arrays,
         )
     if isinstance(derivative, str):
-        return Vjp(lambda g, value: g * value, (derivative,), lambda g, value: g * conjugate(value))
+        return Vjp(
+            lambda g, value: g * value,
+            (derivative,),
+            lambda g, value: g * conjugate(value),
+            of_arrays=operator.mul,
+        )
+    if isinstance(derivative, Rate):
+        rate = derivative.of_arrays
+        of_arrays = (
+            (lambda g, value: g * rate(value))
+            if len(positional_names(derivative.of)) == 1
+            else (lambda g, *values: g * rate(*values))
+        )
+        return _vjp_from(derivative.of)._replace(of_arrays=of_arrays)
     if callable(derivative):
         return Vjp(
             lambda g, *values: g * derivative(*values),
@@ -328,10 +362,10 @@ def _vjp_from_constant(derivative: float) -> Vjp:
     if derivative == 1:
         return Vjp(lambda g: g, ())
     if derivative == -1:
-        return Vjp(lambda g: -g, ())
+        return Vjp(lambda g: -g, (), of_arrays=operator.neg)
     if derivative == 0:
         return Vjp(zeros_like, ())
-    return Vjp(lambda g: g * derivative, ())
+    return Vjp(lambda g: g * derivative, (), of_arrays=lambda g: g * derivative)
 
 
 zeros_like = Primitive("zeros_like", np.zeros_like, dtypes=REAL, batch=unchanged)
@@ -365,27 +399,37 @@ def linear(
     compute: Callable[..., Any],
     vjp: Callable[..., Any],
     *,
+    of_arrays: Callable[..., Any] | None = None,
     is_view: bool = False,
     **declared: Unpack[Declared],
 ) -> Primitive:
-    """A function that is linear in its one tensor, given the transpose of it as its vjp."""
-    return Primitive(name, compute, (vjp_of(vjp),), kind="linear", is_view=is_view, **declared)
+    """A function that is linear in its one tensor, given the transpose of it as its vjp.
+
+    `of_arrays` is the vjp computed of real arrays at once.
+    """
+    vjps = (vjp_of(vjp, of_arrays),)
+    return Primitive(name, compute, vjps, kind="linear", is_view=is_view, **declared)
 
 
 def multilinear(
     name: str,
     compute: Callable[..., Any],
-    *vjps: Callable[..., Any],
+    *vjps: Callable[..., Any] | Vjp,
     **declared: Unpack[Declared],
 ) -> Primitive:
     """A function that is linear in each of its tensors while the others are held."""
-    return Primitive(name, compute, [vjp_of(vjp) for vjp in vjps], kind="multilinear", **declared)
+    made = [_as_vjp(vjp) for vjp in vjps]
+    return Primitive(name, compute, made, kind="multilinear", **declared)
+
+
+def _as_vjp(vjp: Callable[..., Any] | Vjp) -> Vjp:
+    return vjp if isinstance(vjp, Vjp) else vjp_of(vjp)
 
 
 def general(
     name: str,
     compute: Callable[..., Any],
-    *vjps: Callable[..., Any],
+    *vjps: Callable[..., Any] | Vjp,
     jvp: Callable[..., Any] | None = None,
     **declared: Unpack[Declared],
 ) -> Primitive:
@@ -395,7 +439,7 @@ def general(
     names after them as a vjp does. It need not be stated where it is the transpose of the vjps.
     """
     stated = None if jvp is None else vjp_of(jvp)
-    return Primitive(name, compute, [vjp_of(vjp) for vjp in vjps], jvp=stated, **declared)
+    return Primitive(name, compute, [_as_vjp(vjp) for vjp in vjps], jvp=stated, **declared)
 
 
 def constant(name: str, compute: Callable[..., Any], **declared: Unpack[Declared]) -> Primitive:

@@ -71,9 +71,16 @@ def with_node_name(function: Function, name: NodeName) -> Function:
     def call(*args: Any, **params: Any) -> Any:
         if not modes.grad:
             return function(*args, **params)
-        before = [each._node for each in args if isinstance(each, Tensor)]
         began = next_order()
         out = function(*args, **params)
+        if out.__class__ is Tensor:  # the usual result, written out: this is on every call's way
+            node = out._node
+            if node is not None and node._order < began:
+                shown = name if isinstance(name, str) else name(*args, **params)
+                if shown is not None:
+                    give_name(out, shown, (), (function, args, params))
+            return out
+        before = [each._node for each in args if isinstance(each, Tensor)]
         if isinstance(out, tuple) and isinstance(name, str):
             inner = [each._node for each in out if isinstance(each, Tensor)]
             if join(out, began, name):

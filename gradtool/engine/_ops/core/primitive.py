@@ -38,26 +38,29 @@ class Vjp(NamedTuple):
     """The gradient with respect to one argument: ``apply(g, *values of needs)``.
 
     `of_complex` takes its place when ``g`` is complex; elementwise entries conjugate there. In
-    those, `forward` takes its place when ``g`` is a tangent.
+    those, `forward` takes its place when ``g`` is a tangent. `of_arrays` is the same computed of
+    real arrays in one go, where nothing is recorded; it returns memory of its own.
     """
 
     apply: Callable[..., Any]
     needs: tuple[str, ...]
     of_complex: Callable[..., Any] | None = None
     forward: Callable[..., Any] | None = None
+    of_arrays: Callable[..., Any] | None = None
 
 
-def vjp_of(function: Callable[..., Any]) -> Vjp:
+def vjp_of(function: Callable[..., Any], of_arrays: Callable[..., Any] | None = None) -> Vjp:
     """A vjp that names what it needs by its parameters after ``g``."""
-    return Vjp(function, tuple(inspect.signature(function).parameters)[1:])
+    needs = tuple(inspect.signature(function).parameters)[1:]
+    return Vjp(function, needs, of_arrays=of_arrays)
 
 
 class Plan:
     """The values to save and the vjps to run, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "complex_rules", "getters", "gradients", "graphed", "keeps_tensors", "names", "needed",
-        "out_slot", "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
+        "array_rules", "complex_rules", "getters", "gradients", "graphed", "keeps_tensors", "names",
+        "needed", "out_slot", "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
@@ -72,6 +75,12 @@ class Plan:
         self.complex_rules = tuple(
             _rule(vjp.of_complex or vjp.apply, vjp.needs, names) for vjp in vjps
         )
+        self.array_rules = [
+            _rule(vjp.of_arrays, vjp.needs, names) for vjp in vjps if vjp.of_arrays is not None
+        ]
+        """The same of arrays; empty unless all vjps have such a form."""
+        if len(self.array_rules) < len(vjps):
+            self.array_rules = []
         self.gradients = _all_gradients(self.rules, vjps, names)
         """The gradients of all needed arguments, from (g, saved values)."""
         self.getters = [primitive.getter(name) for name in names]
@@ -245,9 +254,9 @@ class Primitive:
     def __call__(self, *args: Any, **params: Any) -> Tensor:
         """Compute, and record when an argument requires a gradient."""
         if len(args) == 1 and args[0].__class__ is Tensor:
-            return self._of_one(args, params)
-        arrays = []
-        for arg in args:
+            return self.of_one(args, params)
+        arrays, needed = [], []
+        for position, arg in enumerate(args):
             if arg.__class__ is Tensor:
                 arrays.append(arg._array)
             elif isinstance(arg, Tensor):
@@ -256,18 +265,21 @@ class Primitive:
                 arrays.append(memory(arg) if self.is_view else arg._array)
             else:
                 arrays.append(arg)
+                continue
+            if arg._requires_grad:
+                needed.append(position)
         try:
             out = wrap(self.compute(*arrays, **params))
         except TypeError:
             refuse_apart(arrays)
             raise
-        if modes.grad and self.vjps:
-            self.record_needed(args, params, out)
+        if needed and self.vjps and modes.grad:
+            self.record_over(tuple(needed), args, params, out)
         if self.is_view:
             self.link_view(out, args[0], params)
         return out
 
-    def _of_one(self, args: tuple[Tensor], params: dict[str, Any]) -> Tensor:
+    def of_one(self, args: tuple[Tensor], params: dict[str, Any]) -> Tensor:
         """`__call__` written out for one tensor below all levels: the hot path."""
         (x,) = args
         out = wrap(self.compute(x._array, **params))

@@ -87,7 +87,8 @@ class PrimitiveNode(Node):
             return self._vjp_in_single(grad, saved, wanted)
         results: Gradients
         if kind != "c" and (wanted is None or self._all_are(wanted)):
-            results = plan.gradients(grad, saved)
+            at_once = self._of_arrays(grad, saved) if plan.array_rules and kind == "f" else None
+            results = plan.gradients(grad, saved) if at_once is None else at_once
         else:
             rules = plan.complex_rules if kind == "c" else plan.rules
             results = [
@@ -104,6 +105,30 @@ class PrimitiveNode(Node):
             result if result is None or fix is None else bring_back(result, *fix)
             for result, fix in zip(results, self.fix)
         ]
+
+    def _of_arrays(self, grad: Tensor, saved: Sequence[Any]) -> Gradients | None:
+        """The gradients computed of arrays at once; None where operations have to do it.
+
+        They do where they are recorded, belong to a level, or promote dtypes by torch's rules.
+        """
+        if grad.__class__ is not Tensor or modes.grad:
+            return None
+        array = grad._array
+        dtype, values = array.dtype, []
+        # Among elementwise operands an integer would promote as NumPy has it.
+        beside = "b" if self.plan.primitive.kind == "elementwise" else "bi"
+        for each in saved:
+            if each.__class__ is Tensor:
+                each = each._array
+                if each.dtype is not dtype and each.dtype.kind not in beside:
+                    return None
+            elif isinstance(each, _OF_OTHER_RULES):
+                return None
+            values.append(each)
+        try:
+            return [wrap(rule(array, values)) for rule in self.plan.array_rules]
+        except RuntimeWarning:  # made an error by the user's filter
+            return None
 
     def _all_are(self, wanted: set[int]) -> bool:
         """Return True if the gradients of all edges are wanted."""
@@ -342,6 +367,10 @@ class PrimitiveNode(Node):
             dims = kept("dims")
             number = int(dims is not None and len(dims) < len(kept("x_shape") or ()))
         return f"{words}Backward{number}"
+
+
+_OF_OTHER_RULES = (Tensor, np.generic, complex)
+"""Saved values that promote otherwise than their arrays would, or belong to a level."""
 
 
 def _as_saved(value: Any, is_tensor: bool) -> Any:

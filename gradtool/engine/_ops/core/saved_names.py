@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ABSENT = object()
 """There is no value of a name."""
 
+_NO_PARAMS: dict[str, Any] = {}
+
 Call = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 
 
@@ -27,7 +29,9 @@ def without_tensors(function: Callable[..., Any], args: Any, params: dict[str, A
     return (
         function,
         [ABSENT if isinstance(each, Tensor) else each for each in args],
-        {name: ABSENT if isinstance(each, Tensor) else each for name, each in params.items()},
+        {name: ABSENT if isinstance(each, Tensor) else each for name, each in params.items()}
+        if params
+        else _NO_PARAMS,
     )
 
 

@@ -25,6 +25,7 @@ from gradtool.engine._ops.core.kinds import (
     binary,
     elementwise,
     linear,
+    product_by_operators,
     promoted,
 )
 from gradtool.engine._ops.core.missing import no_kernel
@@ -58,7 +59,10 @@ mul = op(binary("mul", np.multiply, ("y", "x")), aliases=("multiply",), in_place
 bare_div = binary(
     "div",
     ignore_fp_warnings(np.true_divide),
-    (Product(lambda g, y: g / y), Product(lambda g, x, y: -g * ((x / y) / y))),
+    (
+        product_by_operators(lambda g, y: g / y),
+        product_by_operators(lambda g, x, y: -g * ((x / y) / y)),
+    ),
     of_integers="float",
     dtypes=NUMBERS,
 )
@@ -208,13 +212,25 @@ def _inverse_square(x: Any, y: Any) -> Tensor:
     return inverse
 
 
+def _inverse_of_arrays(x: Any, y: Any) -> Any:
+    square = x * x + y * y
+    zero = square == 0
+    return np.where(zero, square, 1 / square) if zero.any() else 1 / square
+
+
 atan2 = op(
     binary(
         "atan2",
         np.arctan2,
         (
-            Product(lambda g, x, y: g * (y * _inverse_square(x, y))),
-            Product(lambda g, x, y: g * (-x * _inverse_square(x, y))),
+            Product(
+                lambda g, x, y: g * (y * _inverse_square(x, y)),
+                of_arrays=lambda g, x, y: g * (y * _inverse_of_arrays(x, y)),
+            ),
+            Product(
+                lambda g, x, y: g * (-x * _inverse_square(x, y)),
+                of_arrays=lambda g, x, y: g * (-x * _inverse_of_arrays(x, y)),
+            ),
         ),
         of_integers="float",
         dtypes=REAL,
@@ -226,7 +242,10 @@ hypot = op(
     binary(
         "hypot",
         refusing_integers("hypot", ignore_fp_warnings(np.hypot)),
-        (Product(lambda g, x, out: g * (x / out)), Product(lambda g, y, out: g * (y / out))),
+        (
+            product_by_operators(lambda g, x, out: g * (x / out)),
+            product_by_operators(lambda g, y, out: g * (y / out)),
+        ),
         dtypes=REAL,
     ),
     in_place=True,
@@ -276,9 +295,9 @@ def _between(x: Any, end: Any, weight: Any) -> Any:
 _lerp = elementwise(
     "lerp",
     _between,
-    Product(lambda g, weight: g * (1 - weight)),
-    Product(lambda g, weight: g * weight),
-    Product(lambda g, x, end: g * (end - x)),
+    product_by_operators(lambda g, weight: g * (1 - weight)),
+    product_by_operators(lambda g, weight: g * weight),
+    product_by_operators(lambda g, x, end: g * (end - x)),
     arguments=("x", "end", "weight"),
     dtypes=SMOOTH,
 )

@@ -21,7 +21,16 @@ from gradtool.engine._ops.core.dtype_support import (
     refusing_complex,
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
-from gradtool.engine._ops.core.kinds import Operation, Product, conjugate, general, unary
+from gradtool.engine._ops.core.kinds import (
+    Operation,
+    Product,
+    Rate,
+    by_operators,
+    conjugate,
+    general,
+    product_by_operators,
+    unary,
+)
 from gradtool.engine._ops.core.missing import no_formula
 from gradtool.engine._ops.core.node_names import with_node_name
 from gradtool.engine._ops.core.op import op
@@ -31,57 +40,101 @@ from gradtool.engine._tensor import Tensor
 # ---- exponentials, logarithms and roots -----------------------------------------------------
 
 exp = op(unary("exp", ignore_fp_warnings(np.exp), "out"), in_place=True)
-exp2 = op(unary("exp2", ignore_fp_warnings(np.exp2), lambda out: out * math.log(2)), in_place=True)
-expm1 = op(unary("expm1", ignore_fp_warnings(np.expm1), lambda out: out + 1), in_place=True)
-log = op(unary("log", ignore_fp_warnings(np.log), Product(lambda g, x: g / x)), in_place=True)
+exp2 = op(
+    unary("exp2", ignore_fp_warnings(np.exp2), by_operators(lambda out: out * math.log(2))),
+    in_place=True,
+)
+expm1 = op(
+    unary("expm1", ignore_fp_warnings(np.expm1), by_operators(lambda out: out + 1)), in_place=True
+)
+log = op(
+    unary("log", ignore_fp_warnings(np.log), product_by_operators(lambda g, x: g / x)),
+    in_place=True,
+)
 log1p = op(
-    unary("log1p", ignore_fp_warnings(np.log1p), Product(lambda g, x: g / (x + 1))), in_place=True
+    unary("log1p", ignore_fp_warnings(np.log1p), product_by_operators(lambda g, x: g / (x + 1))),
+    in_place=True,
 )
 log2 = op(
-    unary("log2", ignore_fp_warnings(np.log2), Product(lambda g, x: g / (x * math.log(2)))),
+    unary(
+        "log2",
+        ignore_fp_warnings(np.log2),
+        product_by_operators(lambda g, x: g / (x * math.log(2))),
+    ),
     in_place=True,
 )
 log10 = op(
-    unary("log10", ignore_fp_warnings(np.log10), Product(lambda g, x: g / (x * math.log(10)))),
+    unary(
+        "log10",
+        ignore_fp_warnings(np.log10),
+        product_by_operators(lambda g, x: g / (x * math.log(10))),
+    ),
     in_place=True,
 )
 sqrt = op(
-    unary("sqrt", ignore_fp_warnings(np.sqrt), Product(lambda g, out: g / (out * 2))), in_place=True
+    unary("sqrt", ignore_fp_warnings(np.sqrt), product_by_operators(lambda g, out: g / (out * 2))),
+    in_place=True,
 )
 rsqrt = op(
     unary(
-        "rsqrt", ignore_fp_warnings(lambda x: 1 / np.sqrt(x)), lambda out: out * out * out * -0.5
+        "rsqrt",
+        ignore_fp_warnings(lambda x: 1 / np.sqrt(x)),
+        by_operators(lambda out: out * out * out * -0.5),
     ),
     in_place=True,
 )
 reciprocal = op(
-    unary("reciprocal", ignore_fp_warnings(lambda x: 1 / x), lambda out: -(out * out)),
+    unary(
+        "reciprocal", ignore_fp_warnings(lambda x: 1 / x), by_operators(lambda out: -(out * out))
+    ),
     in_place=True,
 )
 
 # ---- trigonometric and hyperbolic -----------------------------------------------------------
 
-sin = op(unary("sin", ignore_fp_warnings(np.sin), lambda x: cos(x)), in_place=True)
-cos: Operation = op(unary("cos", ignore_fp_warnings(np.cos), lambda x: -sin(x)), in_place=True)
-tan = op(unary("tan", ignore_fp_warnings(np.tan), lambda out: out * out + 1), in_place=True)
+sin = op(unary("sin", ignore_fp_warnings(np.sin), Rate(lambda x: cos(x), np.cos)), in_place=True)
+cos: Operation = op(
+    unary("cos", ignore_fp_warnings(np.cos), Rate(lambda x: -sin(x), lambda x: -np.sin(x))),
+    in_place=True,
+)
+tan = op(
+    unary("tan", ignore_fp_warnings(np.tan), by_operators(lambda out: out * out + 1)), in_place=True
+)
 asin = op(
-    unary("asin", ignore_fp_warnings(np.arcsin), lambda x: rsqrt(1 - x * x)),
+    unary(
+        "asin",
+        ignore_fp_warnings(np.arcsin),
+        Rate(lambda x: rsqrt(1 - x * x), lambda x: 1 / np.sqrt(1 - x * x)),
+    ),
     aliases=("arcsin",),
     in_place=True,
 )
 acos = op(
-    unary("acos", ignore_fp_warnings(np.arccos), lambda x: -rsqrt(1 - x * x)),
+    unary(
+        "acos",
+        ignore_fp_warnings(np.arccos),
+        Rate(lambda x: -rsqrt(1 - x * x), lambda x: -(1 / np.sqrt(1 - x * x))),
+    ),
     aliases=("arccos",),
     in_place=True,
 )
 atan = op(
-    unary("atan", ignore_fp_warnings(np.arctan), Product(lambda g, x: g / (x * x + 1))),
+    unary(
+        "atan", ignore_fp_warnings(np.arctan), product_by_operators(lambda g, x: g / (x * x + 1))
+    ),
     aliases=("arctan",),
     in_place=True,
 )
-sinh = op(unary("sinh", ignore_fp_warnings(np.sinh), lambda x: cosh(x)), in_place=True)
-cosh: Operation = op(unary("cosh", ignore_fp_warnings(np.cosh), lambda x: sinh(x)), in_place=True)
-tanh = op(unary("tanh", ignore_fp_warnings(np.tanh), lambda out: 1 - out * out), in_place=True)
+sinh = op(
+    unary("sinh", ignore_fp_warnings(np.sinh), Rate(lambda x: cosh(x), np.cosh)), in_place=True
+)
+cosh: Operation = op(
+    unary("cosh", ignore_fp_warnings(np.cosh), Rate(lambda x: sinh(x), np.sinh)), in_place=True
+)
+tanh = op(
+    unary("tanh", ignore_fp_warnings(np.tanh), by_operators(lambda out: 1 - out * out)),
+    in_place=True,
+)
 
 
 def _without_derivative(name: str, compute: Callable[..., Any]) -> Operation:
@@ -92,7 +145,11 @@ def _without_derivative(name: str, compute: Callable[..., Any]) -> Operation:
 
 
 asinh = op(
-    unary("asinh", ignore_fp_warnings(np.arcsinh), lambda x: rsqrt(x * x + 1)),
+    unary(
+        "asinh",
+        ignore_fp_warnings(np.arcsinh),
+        Rate(lambda x: rsqrt(x * x + 1), lambda x: 1 / np.sqrt(x * x + 1)),
+    ),
     aliases=("arcsinh",),
     in_place=_without_derivative("asinh", np.arcsinh),
 )
@@ -110,7 +167,9 @@ def _slope_of_acosh(x: Tensor) -> Tensor:
 
 
 atanh = op(
-    unary("atanh", ignore_fp_warnings(np.arctanh), Product(lambda g, x: g / (1 - x * x))),
+    unary(
+        "atanh", ignore_fp_warnings(np.arctanh), product_by_operators(lambda g, x: g / (1 - x * x))
+    ),
     aliases=("arctanh",),
     in_place=_without_derivative("atanh", np.arctanh),
 )
@@ -119,7 +178,9 @@ atanh = op(
 
 sigmoid = op(
     unary(
-        "sigmoid", ignore_fp_warnings(lambda x: 1 / (1 + np.exp(-x))), lambda out: out * (1 - out)
+        "sigmoid",
+        ignore_fp_warnings(lambda x: 1 / (1 + np.exp(-x))),
+        by_operators(lambda out: out * (1 - out)),
     ),
     in_place=True,
 )
@@ -198,7 +259,9 @@ neg = op(
 _magnitude = unary(
     "abs",
     refusing_bool("abs", np.abs),
-    Product(lambda g, x: g * sgn(x)),
+    Product(
+        lambda g, x: g * sgn(x), of_arrays=lambda g, x: g * np.subtract(x > 0, x < 0, dtype=x.dtype)
+    ),
     of_integers="keep",
     dtypes=NUMBERS,
 )
@@ -231,7 +294,12 @@ def _rate_of_square(x: Tensor) -> Tensor:
 
 
 square = op(
-    unary("square", ignore_fp_warnings(_squared), _rate_of_square, of_integers="keep"),
+    unary(
+        "square",
+        ignore_fp_warnings(_squared),
+        Rate(_rate_of_square, lambda x: x + x),
+        of_integers="keep",
+    ),
     in_place=True,
 )
 

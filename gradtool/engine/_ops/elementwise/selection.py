@@ -19,7 +19,13 @@ from gradtool.engine._ops.core.dtype_support import (
     refusing_complex,
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
-from gradtool.engine._ops.core.kinds import Product, binary, elementwise, promoted
+from gradtool.engine._ops.core.kinds import (
+    REAL_NUMBERS,
+    Product,
+    binary,
+    elementwise,
+    promoted,
+)
 from gradtool.engine._ops.core.node_names import numbered, saving, with_node_name
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
@@ -49,12 +55,35 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         RuntimeError: the condition is not boolean.
         TypeError: only one value is given.
     """
+    if condition.__class__ is Tensor and condition._array.dtype.kind == "b":
+        quick = _quick_where(condition, input, other)
+        if quick is not None:
+            return quick
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise TypeError("where() takes a condition and two values, or a condition alone")
     values = [_beside_complex_number(*pair) for pair in ((input, other), (other, input))]
     return promoted(_where, (_as_condition(condition), *values), conditions=1)
+
+
+def _quick_where(condition: Tensor, x: Any, y: Any) -> Tensor | None:
+    """`where` of floating values of one dtype, one of which may be a number: the usual call."""
+    kinds = [each._array.dtype for each in (x, y) if each.__class__ is Tensor]
+    if not kinds or kinds[0].kind != "f" or kinds[0] is not kinds[-1]:
+        return None
+    values = []
+    for each in (x, y):
+        if each.__class__ is not Tensor and each.__class__ not in REAL_NUMBERS:
+            return None
+        values.append(each._array if each.__class__ is Tensor else kinds[0].type(each))
+    try:
+        out = wrap(chosen(condition._array, *values))
+    except (ValueError, TypeError, RuntimeWarning):
+        return None
+    if modes.grad:
+        _where.record_needed((condition, x, y), {}, out)
+    return out
 
 
 def _beside_complex_number(value: Any, other: Any) -> Any:
@@ -74,8 +103,14 @@ _where = elementwise(
     "where",
     chosen,
     Product(lambda _g: None),
-    Product(lambda g, mask, x_dtype: _of_kind(x_dtype, where(mask, g, 0))),
-    Product(lambda g, mask, y_dtype: _of_kind(y_dtype, where(mask, 0, g))),
+    Product(
+        lambda g, mask, x_dtype: _of_kind(x_dtype, where(mask, g, 0)),
+        of_arrays=lambda g, mask, _dtype: chosen(mask, g, g.dtype.type(0)),
+    ),
+    Product(
+        lambda g, mask, y_dtype: _of_kind(y_dtype, where(mask, 0, g)),
+        of_arrays=lambda g, mask, _dtype: chosen(mask, g.dtype.type(0), g),
+    ),
     arguments=("mask", "x", "y"),
 )
 
@@ -139,6 +174,12 @@ def _half_of_ties(g: Tensor, x: Tensor, y: Tensor, beaten: Tensor) -> Tensor:
     return shared
 
 
+def _half_in_arrays(g: Any, x: Any, y: Any, beaten: Any) -> Any:
+    shared = chosen(beaten, g.dtype.type(0), g)
+    tied = x == y
+    return np.where(tied, g / 2, shared) if tied.any() else shared
+
+
 _maximum = binary(
     "maximum",
     refusing_complex("maximum", np.maximum),
@@ -146,10 +187,12 @@ _maximum = binary(
         Product(
             lambda g, x, y: _half_of_ties(g, x, y, x < y),
             _tangent_of(_larger_or_half, second=False),
+            lambda g, x, y: _half_in_arrays(g, x, y, x < y),
         ),
         Product(
             lambda g, x, y: _half_of_ties(g, x, y, y < x),
             _tangent_of(_larger_or_half, second=True),
+            lambda g, x, y: _half_in_arrays(g, x, y, y < x),
         ),
     ),
     dtypes=ORDERED,
@@ -161,10 +204,12 @@ _minimum = binary(
         Product(
             lambda g, x, y: _half_of_ties(g, x, y, x > y),
             _tangent_of(_smaller_or_half, second=False),
+            lambda g, x, y: _half_in_arrays(g, x, y, x > y),
         ),
         Product(
             lambda g, x, y: _half_of_ties(g, x, y, y > x),
             _tangent_of(_smaller_or_half, second=True),
+            lambda g, x, y: _half_in_arrays(g, x, y, y > x),
         ),
     ),
     dtypes=ORDERED,
@@ -209,8 +254,19 @@ def _within_numbers_vjp(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
     return g if high is None else g.masked_fill(~(x <= high), 0)
 
 
+def _within_numbers_in_arrays(g: Any, x: Any, low: Any, high: Any) -> Any:
+    inside = x <= high if low is None else x >= low
+    if low is not None and high is not None:
+        inside = inside & (x <= high)
+    return chosen(inside, g, g.dtype.type(0))
+
+
 _clamp_to_numbers = elementwise(
-    "clamp", _within_numbers, Product(_within_numbers_vjp), arguments=("x",), dtypes=MEASURED
+    "clamp",
+    _within_numbers,
+    Product(_within_numbers_vjp, of_arrays=_within_numbers_in_arrays),
+    arguments=("x",),
+    dtypes=MEASURED,
 )
 
 
@@ -271,6 +327,8 @@ def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
         RuntimeError: there is no bound at all.
         TypeError: one bound is a tensor and the other is a number.
     """
+    if x.__class__ is Tensor and x._array.dtype.kind == "f" and _are_bounds(min, max):
+        return _clamp_to_numbers.of_one((x,), {"low": min, "high": max})
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -284,6 +342,13 @@ def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise TypeError("clamp() takes two numbers or two tensors as bounds, not one of each")
     x = x if x.dtype is common else x.to(common)
     return _clamp_to_numbers(x, low=_bound(min, common), high=_bound(max, common))
+
+
+def _are_bounds(low: Any, high: Any) -> bool:
+    """Return True for two numbers, or one and None."""
+    if low is None:
+        return high.__class__ in REAL_NUMBERS
+    return low.__class__ in REAL_NUMBERS and (high is None or high.__class__ in REAL_NUMBERS)
 
 
 def _bound(value: Any, common: _dtypes.dtype) -> Any:
@@ -394,11 +459,24 @@ def _fill_rule(
     return out
 
 
+def _summed_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """Sum an array over the axes along which an array of this shape was broadcast to it."""
+    total: Any = wrap(x).sum_to_size(shape)
+    return total._array
+
+
 _masked_fill = Primitive(
     "masked_fill",
     lambda x, value, mask: chosen(mask, value, x),
     (
-        vjp_of(lambda g, mask, x_shape: g.masked_fill(mask, 0).sum_to_size(x_shape)),
+        vjp_of(
+            lambda g, mask, x_shape: g.masked_fill(mask, 0).sum_to_size(x_shape),
+            lambda g, mask, shape: (
+                chosen(mask, g.dtype.type(0), g)
+                if g.shape == shape
+                else _summed_to(chosen(mask, g.dtype.type(0), g), shape)
+            ),
+        ),
         vjp_of(lambda g, mask: g.masked_fill(~mask, 0).sum()),
     ),
     kind="linear",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gradtool.device import differences
 from gradtool.engine._ops.core.batching import along_dim, over_dims
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
@@ -15,15 +13,18 @@ from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import along_dimension
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.own_memory import of_own_memory
-from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.selection import maximum, minimum
 from gradtool.engine._ops.indexing.gathering import picking
 from gradtool.engine._ops.reductions.reduction import (
+    added_up,
     dims_of,
     kept_shape,
+    largest_of,
     names_none,
     numpy_names,
+    smallest_of,
     spread,
 )
 from gradtool.engine._tensor import Tensor
@@ -38,7 +39,7 @@ def _extremes(name: str, function: Any) -> Any:
     def compute(x: Any, *, dims: Ints, keepdim: bool) -> Any:
         if x.dtype.kind == "c":
             raise not_implemented(name, x.dtype)
-        return function(x, axis=dims, keepdims=keepdim)
+        return function(x, dims, keepdim)
 
     return compute
 
@@ -68,15 +69,22 @@ def _mean_of_equals(tangents: Any, x: Tensor, out: Tensor, dims: Ints, keepdim: 
     return found
 
 
+def _shared_in_arrays(g: Any, x: Any, out: Any, dims: Ints) -> Any:
+    kept = kept_shape(x.shape, dims)
+    chosen = x == out.reshape(kept)
+    return chosen * (g.reshape(kept) / added_up(chosen, dims, keepdim=True))
+
+
+_shared_gradient = vjp_of(_shared_among_equals, _shared_in_arrays)
 _amax = general(
-    "amax", _extremes("amax", np.max), _shared_among_equals, dtypes=ORDERED, batch=over_dims
+    "amax", _extremes("amax", largest_of), _shared_gradient, dtypes=ORDERED, batch=over_dims
 )
 _amin = general(
-    "amin", _extremes("amin", np.min), _shared_among_equals, dtypes=ORDERED, batch=over_dims
+    "amin", _extremes("amin", smallest_of), _shared_gradient, dtypes=ORDERED, batch=over_dims
 )
 _max = general(
     "max",
-    _extremes("max_all", np.max),
+    _extremes("max_all", largest_of),
     _shared_among_equals_or_nan,
     jvp=_mean_of_equals,
     dtypes=ORDERED,
@@ -84,7 +92,7 @@ _max = general(
 )
 _min = general(
     "min",
-    _extremes("min_all", np.min),
+    _extremes("min_all", smallest_of),
     _shared_among_equals_or_nan,
     jvp=_mean_of_equals,
     dtypes=ORDERED,

@@ -45,6 +45,8 @@ def dims_of(dim: Any, ndim: int) -> Ints:
         IndexError: there is no such dimension.
         RuntimeError: one is named twice.
     """
+    if dim.__class__ is int and -ndim <= dim < ndim:
+        return (dim + ndim if dim < 0 else dim,)
     if dim is None or names_none(dim):
         return tuple(range(ndim))
     wrapped = wrap_dims(as_ints(dim), ndim)
@@ -101,6 +103,33 @@ def spread(reduced: Tensor, shape: Ints, dims: Ints) -> Tensor:
     return spread_out
 
 
+_add_up: Any = np.add.reduce
+_multiply_up: Any = np.multiply.reduce
+_reduce_to_largest: Any = np.maximum.reduce
+_reduce_to_smallest: Any = np.minimum.reduce
+
+
+def added_up(x: Any, dims: Any, keepdim: bool = False, dtype: Any = None) -> Any:
+    """``x.sum`` along dimensions; of NumPy's arrays without the calls in between."""
+    if x.__class__ is np.ndarray:
+        return _add_up(x, dims, dtype, None, keepdim)
+    return x.sum(axis=dims, keepdims=keepdim, dtype=dtype)
+
+
+def largest_of(x: Any, dims: Any, keepdim: bool = False) -> Any:
+    """``x.max`` along dimensions; of NumPy's arrays without the calls in between."""
+    if x.__class__ is np.ndarray:
+        return _reduce_to_largest(x, dims, None, None, keepdim)
+    return x.max(axis=dims, keepdims=keepdim)
+
+
+def smallest_of(x: Any, dims: Any, keepdim: bool = False) -> Any:
+    """``x.min`` along dimensions; of NumPy's arrays without the calls in between."""
+    if x.__class__ is np.ndarray:
+        return _reduce_to_smallest(x, dims, None, None, keepdim)
+    return x.min(axis=dims, keepdims=keepdim)
+
+
 def accumulating(compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute` in silence, with half precision added up in single precision, as torch does."""
 
@@ -134,7 +163,7 @@ def numpy_names(function: Function) -> Function:
 @accumulating
 def _summed(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     dtype = np.int64 if x.dtype.kind in "iub" else None
-    return x.sum(axis=dims, keepdims=keepdim, dtype=dtype)
+    return added_up(x, dims, keepdim, dtype)
 
 
 def _sum_vjp(g: Tensor, x_shape: Ints, dims: Ints) -> Tensor:
@@ -168,7 +197,6 @@ def sum(
     return found if dtype is None else found.to(dtype)
 
 
-_add_up: Any = np.add.reduce
 _empty = np.empty
 _ALL = [tuple(range(ndim)) for ndim in range(65)]
 _ONLY = (0,)
@@ -190,8 +218,9 @@ def _sum_of_all(x: Tensor, array: Any, keepdim: bool) -> Tensor:
 
 @accumulating
 def _averaged(x: Any, *, dims: Ints, keepdim: bool) -> Any:
-    total = x.sum(axis=dims, keepdims=keepdim)
-    return (total / np.float64(count_over(x.shape, dims))).astype(x.dtype)
+    total = added_up(x, dims, keepdim)
+    mean = total / np.float64(count_over(x.shape, dims))
+    return mean if mean.dtype is x.dtype else mean.astype(x.dtype)
 
 
 def _mean_vjp(g: Tensor, shape: Ints, dims: Ints) -> Tensor:
@@ -223,7 +252,7 @@ def mean(
     """
     if dtype is not None:
         x = x.to(dtype)
-    if not x.dtype.is_differentiable:
+    if x._array.dtype.kind != "f" and not x.dtype.is_differentiable:
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point "
             f"or complex dtype. Got: {TYPE_NAMES[x.dtype.name]}"
@@ -240,6 +269,8 @@ def mean(
 @accumulating
 def _multiplied(x: Any, *, dim: int, keepdim: bool) -> Any:
     dtype = np.int64 if x.dtype.kind in "iub" else None
+    if x.__class__ is np.ndarray and x.ndim:
+        return _multiply_up(x, dim, dtype, None, keepdim)
     return x.prod(axis=dim if x.ndim else None, keepdims=keepdim, dtype=dtype)
 
 
