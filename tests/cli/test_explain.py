@@ -35,6 +35,21 @@ def test_a_page_is_found_by_code_or_name(run: Run, word: str) -> None:
     assert run("explain", word) == (0, "GT101 wrong-gradient (error)\n\nA page.\n\nMore.\n", "")
 
 
+def test_a_list_breaks_no_word_on_a_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "36")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = run("explain", "GT")[1].splitlines()
+    assert [line.rstrip() for line in lines] == [
+        "GT101  wrong-gradient      It",
+        "                           differs.",
+        "GT506  saved-intermediate  It is",
+        "                           cut.",
+    ]
+
+
 def test_on_a_terminal_a_page_has_its_width(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

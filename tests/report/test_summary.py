@@ -3,7 +3,7 @@
 import msgspec
 
 from gradtool.report.formats.concise import render
-from gradtool.report.summary import summarize, summary_line
+from gradtool.report.summary import summarize, summary_line, unchecked
 from gradtool.results.report import (
     CaseResult,
     CheckResult,
@@ -62,7 +62,8 @@ def test_a_run_that_checked_nothing_says_so() -> None:
     only_ran = run((CheckResult(rule="GT003", verdict=Verdict.PASS),))
     assert summary_line(only_ran).endswith("nothing was checked")
     skipped = run((skipped_check("GT101", "no GPU"),))
-    assert summary_line(skipped).endswith("nothing was checked: gradient of 1 case (no GPU)")
+    told = "nothing was checked: some gradient checks of 1 case (no GPU)"
+    assert summary_line(skipped).endswith(told)
 
 
 def test_equal_reasons_are_counted_per_case_and_not_per_rule() -> None:
@@ -78,8 +79,10 @@ def test_what_was_not_checked_is_told_in_the_order_of_the_checks() -> None:
     rules = ("GT201", "GT301", "GT401", "GT501", "GT601", "GT701")
     skips = (skipped_check(r, "no time") for r in rules)
     line = summary_line(run((CheckResult(rule="GT101", verdict=Verdict.PASS), *skips)))
-    kinds = "double backward", "forward mode", "batching", "contract", "numerics", "devices"
-    told = "; ".join(f"{kind} of 1 case (no time)" for kind in kinds)
+    kinds = "double backward", "forward mode", "batching", "some contract checks"
+    told = "; ".join(
+        f"{kind} of 1 case (no time)" for kind in (*kinds, "some numeric checks", "devices")
+    )
     assert line.endswith(f"not checked: {told}")
 
 
@@ -106,3 +109,15 @@ def test_many_modules_are_counted_and_not_named(report: Report) -> None:
     line = summary_line(msgspec.structs.replace(report, modules=modules))
     assert "nothing was checked: 5 modules that cannot be imported" in line
     assert "0.py" not in line
+
+
+def test_a_derivative_that_is_not_checked_stands_for_the_rest_of_its_family() -> None:
+    why = "the gradient is a surrogate"
+    proof = msgspec.structs.replace(skipped_check("GT101", why), proves="gradient")
+    passed = CheckResult(rule="GT003", verdict=Verdict.PASS)
+    assert unchecked(run((passed, proof, skipped_check("GT118", why)))) == (
+        f"gradient of 1 case ({why})",
+    )
+    assert unchecked(run((passed, skipped_check("GT118", why)))) == (
+        f"some gradient checks of 1 case ({why})",
+    )

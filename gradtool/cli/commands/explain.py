@@ -58,7 +58,7 @@ def _explain(codes: Sequence[str], every: bool, form: str) -> ExitCode:
 def _render(chosen: Sequence[Sequence[Rule]]) -> ExitCode:
     """Write pages as a terminal shows them best."""
     from gradtool.report.terminal.console import make_console
-    from gradtool.report.terminal.page import render_page
+    from gradtool.report.terminal.page import render_index, render_page
 
     console = make_console(sys.stdout, "auto")
     with reader_may_leave(sys.stdout):
@@ -66,7 +66,7 @@ def _render(chosen: Sequence[Sequence[Rule]]) -> ExitCode:
             if len(rules) == 1:
                 render_page(rules[0].info, console)
             else:
-                console.print(_index(rules), end="", soft_wrap=True)
+                render_index([rule.info for rule in rules], console)
     return ExitCode.PASSED
 
 

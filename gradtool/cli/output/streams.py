@@ -31,11 +31,14 @@ def prepare() -> None:
 _NARROW = "gradtool.narrow"
 """Name of the handler of characters that a stream cannot encode."""
 
-_IN_ASCII = {"±": "+/-", "…": "...", "²": "^2", "√": "sqrt", "·": "*"}
+_IN_ASCII = {"±": "+/-", "…": "~", "²": "^2", "√": "sqrt", "·": "*"}
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Spell the characters of gradtool's own texts in ASCII, and escape all others."""
+    """Spell the characters of gradtool's own texts in ASCII, and escape all others.
+
+    The sign at the end of a line that was cut to the width of the terminal stays one column wide.
+    """
     if isinstance(error, UnicodeEncodeError):
         character = error.object[error.start]
         if character in _IN_ASCII:

@@ -28,7 +28,6 @@ def finding_section(
         _heading(finding),
         element("p", *with_code(one_line(finding.message)), class_="message"),
         _source(finding),
-        _step(finding),
         element("p", element("b", "Hint: "), *with_code(one_line(finding.hint)), class_="hint")
         if finding.hint
         else None,
@@ -53,32 +52,28 @@ def _heading(finding: Finding) -> ET.Element:
     )
 
 
-def _step(finding: Finding) -> ET.Element | None:
-    """The line of forward that the hint names."""
-    step = finding.step
-    if step is None:
-        return None
-    lines = [f"{number} | {text}" for number, text in enumerate(step.lines, step.first)]
-    return element("pre", "\n".join(lines), class_="source")
-
-
 def _source(finding: Finding) -> ET.Element | None:
-    source = finding.source
-    if source is None:
-        return None
+    """The line of forward that the hint names, then the source around the finding."""
+    source, step = finding.source, finding.step
     lines: list[Child] = []
-    for number, text in enumerate(source.lines, source.first):
-        is_meant = number == finding.location.line
-        lines.append(
-            element(
-                "span",
-                element("span", f"{number:>5} ", class_="number"),
-                *(_meant(text, source.column, source.end_column) if is_meant else [text]),
-                "\n",
-                class_="meant" if is_meant else "line",
-            )
-        )
-    return element("pre", *lines, class_="source")
+    if step is not None:
+        lines += [
+            _line(number, text, "meant") for number, text in enumerate(step.lines, step.first)
+        ]
+        lines.append(element("span", "  ...\n", class_="line"))
+    if source is not None:
+        for number, text in enumerate(source.lines, source.first):
+            is_meant = number == finding.location.line
+            parts = _meant(text, source.column, source.end_column) if is_meant else [text]
+            lines.append(_line(number, *parts, "meant" if is_meant else "line"))
+    return element("pre", *lines, class_="source") if lines else None
+
+
+def _line(number: int, *parts: Child) -> ET.Element:
+    """A line of source; the last of `parts` is its class."""
+    *text, name = parts
+    shown = element("span", f"{number:>5} ", class_="number")
+    return element("span", shown, *text, "\n", class_=str(name))
 
 
 def _meant(line: str, column: int, end: int) -> list[Child]:
