@@ -28,9 +28,8 @@ def require_device(device: str) -> None:
 
 
 def _require_cuda(index: int) -> None:
-    from gradtool.device import (
-        array_module,  # loads NumPy, which a run on the CPU does not need here
-    )
+    # NumPy comes with it, which a run on the CPU does not need here.
+    from gradtool.device import CUDA, array_module
 
     try:
         count = int(array_module("cuda").cuda.runtime.getDeviceCount())
@@ -39,6 +38,8 @@ def _require_cuda(index: int) -> None:
         raise UsageError(f"--device cuda cannot be used: {reason}") from None
     if index >= count:
         raise UsageError(f"--device cuda:{index} does not exist; CUDA devices here: {count}")
+    if (missing := CUDA.why_no_kernels()) is not None:
+        raise UsageError(f"--device cuda cannot be used: {missing}")
 
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}

@@ -74,6 +74,12 @@ class CudaEvent:
         return float(array_module("cuda").cuda.get_elapsed_time(self.inner, end.inner))
 
 
+NO_COMPILER = (
+    "NVRTC, which compiles CuPy's kernels, is missing: "
+    "pip install 'gradtool[cuda12]' or 'gradtool[cuda13]'"
+)
+
+
 class CudaBackend:
     """All CUDA devices that CuPy sees."""
 
@@ -98,6 +104,14 @@ class CudaBackend:
             message = next(iter(str(error).splitlines()), type(error).__name__)
             return (mismatch() or message) if _NO_DRIVER in message else message
         return None if count else "the driver finds no CUDA device"
+
+    def why_no_kernels(self) -> str | None:
+        """Return the reason why CuPy cannot compile its kernels, or None."""
+        try:
+            self._cuda.nvrtc.getVersion()
+        except Exception:  # it looks for the library in many ways, with errors of their own
+            return NO_COMPILER
+        return None
 
     def require(self, index: int | None = None) -> None:
         """Raise if CUDA, or a device of this index, cannot be used.

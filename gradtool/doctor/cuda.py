@@ -65,6 +65,9 @@ def devices() -> Iterator[ProbeResult]:
         else:
             yield ProbeResult(name="CUDA devices", state="missing", found="none")
         return
+    missing = CUDA.why_no_kernels()
+    if missing is not None:
+        yield ProbeResult(name="NVRTC", state="broken", found="not found", advice=missing)
     for index in range(CUDA.count()):
         yield from _device(index)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from gradtool.device.cuda import NO_COMPILER
+
 
 class TransferError(Exception):
     """The options cannot be satisfied; the text is one line for the user."""
@@ -12,12 +14,6 @@ class TransferError(Exception):
 
 class UnavailableError(Exception):
     """One measurement is impossible here, the others are not; the text gives the reason."""
-
-
-NO_COMPILER = (
-    "NVRTC, which compiles CuPy's kernels, is missing: "
-    "pip install 'gradtool[cuda12]' or 'gradtool[cuda13]'"
-)
 
 
 def reason_of(error: BaseException) -> str:

@@ -23,7 +23,8 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A stand-in for CuPy whose runtime says what a test wants."""
     module = ModuleType("cupy")
     runtime = SimpleNamespace(getDeviceCount=lambda: 1)
-    module.cuda = SimpleNamespace(runtime=runtime)  # type: ignore[attr-defined]
+    compiler = SimpleNamespace(getVersion=lambda: (13, 0))
+    module.cuda = SimpleNamespace(runtime=runtime, nvrtc=compiler)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cupy", module)
     return runtime
 
@@ -43,6 +44,12 @@ def test_without_cupy_the_message_says_how_to_install_it(monkeypatch: pytest.Mon
         "--device cuda cannot be used: CuPy is not installed: install "
         "gradtool[cuda12] or gradtool[cuda13], whichever your driver supports, or use device 'cpu'"
     )
+
+
+@pytest.mark.usefixtures("cupy")
+def test_without_its_compiler_cupy_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["cupy"].cuda, "nvrtc", None)
+    assert message("cuda").startswith("--device cuda cannot be used: NVRTC, which compiles")
 
 
 def test_without_a_driver_the_message_has_cupys_reason(cupy: Any) -> None:

@@ -199,6 +199,7 @@ def make_cuda() -> Any:
 
     hooks: list[Any] = []
     return SimpleNamespace(
+        nvrtc=SimpleNamespace(getVersion=lambda: (13, 0)),
         MemoryHook=MemoryHook, hooks=hooks,
         runtime=runtime, Event=Event, Stream=Stream, Device=Device,
         get_current_stream=lambda device_id=-1: stack[-1],
