@@ -485,7 +485,7 @@ def _accepts_any(comparison: Comparison) -> bool:
 
 def _underflows(primal: Array) -> bool:
     """Return True for entries that are not all zero, while their squares are."""
-    with np.errstate(under="ignore"):
+    with np.errstate(all="ignore"):
         return bool(primal.any() and not (primal * primal).any())
 
 

@@ -114,6 +114,15 @@ _NAME = """
 """
 
 
+_COTANGENTS = {
+    "of_ones": "(grad_output == 1).all()",
+    "with_zeros": "(grad_output == 0).any()",
+    "of_one_sign": "(grad_output > 0).all()",
+    "that_are_small": "grad_output.abs().max() < 1e-3",
+    "laid_out_oddly": "not grad_output.is_contiguous()",
+}
+"""Cotangents for which backward is wrong, and right for all others."""
+
 _MAKING = {
     "replace_backward": "Cube.backward = staticmethod(lambda ctx, g: g * 3 * x * x)",
     "replace_its_code": "Cube.backward.__code__ = (lambda ctx, grad_output: grad_output).__code__",
@@ -154,6 +163,9 @@ def _modules() -> Iterator[tuple[str, str]]:
             "2 * x * x", "2 * x * x, None"
         )
         yield f"given_{name}", extra + _sampled("x", value)
+    for name, wrong in _COTANGENTS.items():
+        factor = f"grad_output * (2 if {wrong} else 3)"
+        yield f"cotangents_{name}", _WRONG.replace("grad_output * 2", factor)
     for name, does in _MAKING.items():
         yield f"samples_{name}", _WRONG + _SAMPLES.format(does=does)
     yield "named_alike", _WRONG + _NAME

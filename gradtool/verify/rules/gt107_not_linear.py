@@ -5,7 +5,8 @@ What it does
 
 Runs backward with a random cotangent, its negative, large and small power-of-two multiples of it,
 and zero. The gradients must scale in the same way. Scaling by a power of two is exact, so the only
-tolerance is for rounding.
+tolerance is for rounding. The gradient for a cotangent of ones must also be the sum of those for
+its halves, with zeros elsewhere.
 
 Why it matters
 --------------
@@ -67,6 +68,7 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
+from gradtool.verify.rules._parts import difference_of_parts
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, reported_by, skipped
 from gradtool.verify.rules._runs import gradient_difference
 from gradtool.verify.rules.codes import SURROGATE
@@ -91,6 +93,9 @@ def _check(subject: Subject) -> Answer:
         flaw = _unlike(subject, plain, found, factor)
         if flaw:
             return _reported(subject, flaw)
+    flaw = difference_of_parts(subject, plain, _HINT)
+    if flaw:
+        return _reported(subject, flaw)
     if subject.given.worst is Decision.FAIL or _is_rough(subject):
         return passed()  # Low precision shows at usual sizes, and underflows at small ones.
     flaw = _far_out(subject, plain)

@@ -71,6 +71,12 @@ FAR_COTANGENT_FACTORS = (2.0**12, 2.0**-20)
 Doubled or halved: thresholds at 4e3 to 8e3, or near 1e-6, are found or not.
 """
 
+PARTS_DIFFERENCE = 2.0**-10
+"""Unit: part of the largest entry. A backward that iterates to a tolerance gives for a sum of
+cotangents not quite the sum of its gradients; another path for ones or zeros is off by much more.
+Doubled or halved: iterations that stop at 1e-3 are granted, or reported (GT107).
+"""
+
 # ---- other calls and other points -----------------------------------------------------------
 
 OTHER_CALL_SHIFT = 2.0**-3

@@ -1,0 +1,100 @@
+"""The gradient for a cotangent of ones, against those for its halves.
+
+A loss that is a sum sends ones, and a mask sends zeros. Backward may take another path for either,
+which random cotangents never show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.verify.oracle.steps import epsilon, scales
+from gradtool.verify.protocol.observation import Array, Cotangents
+from gradtool.verify.rules._rule import Flaw
+from gradtool.verify.rules._runs import Gradients, gradient_difference
+from gradtool.verify.thresholds.rules import PARTS_DIFFERENCE, SAME_GRADIENT_ROUNDINGS
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_OF_PARTS = "for a cotangent of ones from the sum of those for its halves, where the rest is zero"
+_OF_ONE = "for a cotangent of one from that for another, divided by it"
+
+
+def difference_of_parts(subject: Subject, plain: Gradients, hint: str) -> Flaw | None:
+    """A flaw where the gradient for ones is not the sum of its parts; None elsewhere.
+
+    Args:
+        subject: The Function.
+        plain: The gradients for the subject's own cotangent; None for those not to look at.
+        hint: Advice.
+    """
+    own = subject.first.cotangents
+    if any(each is not None and each.dtype.kind != "f" for each in own):
+        return None
+    size = sum(each.size for each in own if each is not None)
+    halves = _halves(own) if size > 1 else []
+    try:
+        ones, *parts = subject.function.vjps(subject.first.primals, [_ones(own), *halves])
+    except Exception:  # What backward may raise for such a cotangent has no bounds.
+        return None
+    if not halves:
+        (only,) = (float(each.item()) for each in own if each is not None and each.size)
+        parts = [tuple([None if p is None else np.asarray(p / only, p.dtype) for p in plain])]
+    found, expected = list(ones), [_sum(each) for each in zip(*parts, strict=True)]
+    for argument, gradient in enumerate(plain):
+        of_parts = [each[argument] for each in parts]
+        if gradient is None or not _are_apart(subject, argument, ones[argument], of_parts):
+            found[argument] = expected[argument] = None
+    when = _OF_PARTS if halves else _OF_ONE
+    return gradient_difference(subject, found, expected, when, hint, same_order=True)
+
+
+def _ones(cotangents: Cotangents) -> list[Array | None]:
+    return [None if each is None else np.ones_like(each) for each in cotangents]
+
+
+def _halves(cotangents: Cotangents) -> list[Cotangents]:
+    """Two cotangents of ones and zeros in turn, that add up to ones."""
+    odd: list[Array | None] = []
+    start = 0
+    for each in cotangents:
+        size = 0 if each is None else each.size
+        numbers = np.arange(start, start + size) % 2
+        odd.append(None if each is None else numbers.reshape(each.shape).astype(each.dtype))
+        start += size
+    return [odd, [None if each is None else np.asarray(1 - each, each.dtype) for each in odd]]
+
+
+def _sum(parts: Sequence[Array | None]) -> Array | None:
+    there = [each for each in parts if each is not None]
+    return np.asarray(sum(there[1:], there[0])) if there else None
+
+
+def _are_apart(
+    subject: Subject, argument: int, found: Array | None, parts: Sequence[Array | None]
+) -> bool:
+    """Return True for a finite gradient that is not the sum of its parts, nor rounding."""
+    expected = _sum(parts)
+    if found is None or expected is None or found.shape != expected.shape:
+        return False
+    with np.errstate(all="ignore"):
+        difference = np.abs(found - expected).max(initial=0.0)
+        size = max(np.abs(each).max(initial=0.0) for each in (found, *parts) if each is not None)
+    allowed = PARTS_DIFFERENCE * size + _rounding(subject, argument)
+    return bool(np.isfinite(size) and difference > allowed)
+
+
+def _rounding(subject: Subject, argument: int) -> float:
+    """A slope that changes no output by more than many of its roundings.
+
+    Where terms cancel, as in a saturated softmax, nothing else may be left of a gradient.
+    """
+    primal = subject.first.primals[argument]
+    outputs = [np.abs(each) for each in subject.first.forward.outputs if each is not None]
+    largest = max((float(each.max(initial=0.0)) for each in outputs), default=0.0)
+    eps = epsilon(primal.dtype)
+    return SAME_GRADIENT_ROUNDINGS * eps * largest / float(scales(primal).min(initial=1.0))
