@@ -78,7 +78,18 @@ def as_dtype(array: Any, dtype: Any) -> Any:
     """
     if dtype == np.uint8 and array.dtype.kind == "f" and not _on_host(array):
         array = array.astype(np.int64)
-    return array.astype(dtype)
+    return array.astype(dtype, order=order_of_copy(array))
+
+
+def order_of_copy(array: Any) -> Any:
+    """Return the order of memory in which PyTorch copies an array: its own, unless it is expanded.
+
+    NumPy puts the dimensions of stride zero last, where they do not stay contiguous.
+    """
+    expanded = 0 in array.strides and any(
+        step == 0 and extent > 1 for step, extent in zip(array.strides, array.shape, strict=True)
+    )
+    return "C" if expanded else "K"
 
 
 def floor_divide(x: Any, y: Any) -> Any:

@@ -16,6 +16,8 @@ class Modes(threading.local):
 
     grad: bool = True
     """Operations on tensors that require a gradient are recorded."""
+    grad_in_inference: bool = False
+    """What inference mode, in which nothing is recorded, was asked to record."""
     forward: bool = True
     """Operations on dual tensors give dual tensors."""
     inference: bool = False

@@ -655,7 +655,16 @@ class Tensor(TensorMethods):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    def __reversed__(self) -> Any:
+        """The same elements from last to first along each dimension."""
+        return self.flip(tuple(range(self.ndim))) if self.ndim else self
+
     def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, Tensor | int | float | complex):
+            raise RuntimeError(
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(element)}."
+            )
         return bool((self == element)._array.any())
 
     def __dir__(self) -> list[str]:

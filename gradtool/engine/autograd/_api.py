@@ -176,11 +176,11 @@ def _batched(
     # `func` imports the walk of this package.
     from gradtool.engine._vmap_internals import _vmap
 
-    def of_row(*row: Tensor) -> tuple[Tensor | None, ...]:
+    def vjp(*row: Tensor) -> tuple[Tensor | None, ...]:
         again = [(root, each) for (root, _), each in zip(roots, row, strict=True)]
         return tuple(_found(again, targets, keep, create))
 
-    return list(_vmap(of_row, allow_none_pass_through=True)(*[cotangent for _, cotangent in roots]))
+    return list(_vmap(vjp, allow_none_pass_through=True)(*[cotangent for _, cotangent in roots]))
 
 
 def _materialized(
@@ -215,5 +215,5 @@ def _backward_from(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-_backward_from.__name__ = "backward"
+_backward_from.__name__, _backward_from.__qualname__ = "backward", "Tensor.backward"
 Tensor.backward = _backward_from  # type: ignore[attr-defined]  # methods are attached

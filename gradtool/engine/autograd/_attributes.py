@@ -40,7 +40,8 @@ def _post_accumulate_grad_hooks(self: Tensor) -> OrderedDict[int, Hook] | None:
     """The hooks on the leaf whose gradient was added; None if there is none."""
     node = node_and_number(self)[0] if self._requires_grad else None
     hooks = node.accumulated if isinstance(node, AccumulateGrad) else None
-    return OrderedDict(hooks) if hooks else None
+    had_any = "_hooked_accumulator" in vars(self)
+    return OrderedDict(hooks or ()) if hooks or had_any else None
 
 
 def _keep(self: Tensor, value: Any) -> None:
@@ -48,9 +49,10 @@ def _keep(self: Tensor, value: Any) -> None:
 
 
 def _take_none(self: Tensor, value: Any) -> None:
-    """Do nothing with None, which is all that code sets a node to."""
+    """Leave the graph, which is all that setting a node to None does."""
     if value is not None:
         raise RuntimeError("_grad_fn can be only set to None")
+    self.detach_()
 
 
 def _forbidden(message: str) -> Any:

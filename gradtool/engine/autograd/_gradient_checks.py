@@ -66,16 +66,16 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
         info = node._input_infos[position]
         if grad is None:
             fitted = None
-        elif not isinstance(grad, Tensor):
-            raise ContractTypeError(
-                "gradient-type",
-                f"expected Variable or None (got {type(grad).__name__})",
-            )
         elif info is None:
             raise ContractError(
                 "gradient-type",
                 f"function {node._name()} returned a gradient different than None at position "
                 f"{position + 1}, but the corresponding forward input was not a Variable",
+            )
+        elif not isinstance(grad, Tensor):
+            raise ContractTypeError(
+                "gradient-type",
+                f"expected Variable or None (got {type(grad).__name__})",
             )
         else:
             # As in torch, the gradient of an input that needs none is dropped unchecked.

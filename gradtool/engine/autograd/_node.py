@@ -55,6 +55,13 @@ _next_leaf_order = itertools.count(1).__next__
 """Leaves come after every other node: their gradients are complete last."""
 
 
+_SHOWN = frozenset((
+    "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata",
+    "name", "next_functions", "register_hook", "register_prehook", "requires_grad", "variable",
+))  # fmt: skip
+"""The attributes that every node of torch has, and a leaf's."""
+
+
 class Node:
     """One step of a recorded computation."""
 
@@ -126,6 +133,15 @@ class Node:
     def metadata(self) -> dict[Any, Any]:
         """Notes on the node: in anomaly mode the traceback and the parent of its making."""
         return _metadata.setdefault(self, {})
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: without a gradient there is no node."""
+        return True
+
+    def __dir__(self) -> list[str]:
+        shown = (name for name in object.__dir__(self) if name.startswith("__") or name in _SHOWN)
+        return [*shown, *vars(self)] if hasattr(self, "__dict__") else [*shown]
 
     def _sequence_nr(self) -> int:
         """A number that is greater for newer nodes."""

@@ -143,6 +143,8 @@ def _cotangent(root: Root, given: Any, position: int, batched: bool) -> Any:
         return _one(info) if isinstance(root, GradientEdge) or root._requires_grad else None
     if not isinstance(given, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    if batched and not given.ndim:
+        return given[0]  # raises, as in torch
     shape = Size(given.shape[1:]) if batched else given.shape
     if shape != info.shape:
         raise RuntimeError(_mismatch(position, shape, info, batched))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from gradtool.engine.autograd._new_nodes import Packed, Packer
-from gradtool.engine.autograd._node import FREED, Node
+from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Node
 
 _new = object.__new__
 
@@ -72,6 +72,17 @@ class SavedTensor:
                 "Hint: only one pair of hooks is allowed at a time."
             )
         self._node._pack_at(self._slot, lambda tensor, shown=None: Packed(tensor, *hooks, shown))
+
+    def unpack(self) -> Any:
+        """The tensor, made again by the second hook if there is one.
+
+        Raises:
+            RuntimeError: it was freed.
+        """
+        held = self._node._saved_at(self._slot)
+        if held is FREED:
+            raise RuntimeError(FREED_MESSAGE)
+        return held.restore() if isinstance(held, Packed) else held
 
     @property
     def data(self) -> Any:

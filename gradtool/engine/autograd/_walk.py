@@ -56,8 +56,13 @@ def walk(
         edge = root._node or root._accumulator() if isinstance(root, Tensor) else _edge_to(root)
         walker.roots.append(edge)
         walker.deposit(edge, cotangent)
-    before, hooks, overrides = state["grad"], state["saved_tensor_hooks"], state["overrides"]
-    state["grad"], state["walk"], state["overrides"] = create_graph, walker, False
+    hooks, overrides = state["saved_tensor_hooks"], state["overrides"]
+    before = state["grad"], state["grad_in_inference"]
+    state["grad"], state["grad_in_inference"] = (
+        create_graph and not state["inference"],
+        create_graph,
+    )
+    state["walk"], state["overrides"] = walker, False
     try:
         if walker.depth % _NESTED_IN_ONE_THREAD or not walker.depth:
             walker.run()
@@ -70,7 +75,8 @@ def walk(
         walker.run_complete_leaves()
         raise
     finally:
-        state["grad"], state["walk"], state["overrides"] = before, outer, overrides
+        state["grad"], state["grad_in_inference"] = before
+        state["walk"], state["overrides"] = outer, overrides
         if state["saved_tensor_hooks"] is not hooks:
             # A hook that the walk ran entered or left a block of them.
             modes.saved_tensor_hooks = hooks

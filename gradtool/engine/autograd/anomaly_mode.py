@@ -18,6 +18,11 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(
+                "set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, not "
+                f"{type(mode).__name__}"
+            )
         self._before = (modes.anomaly, modes.check_nan)
         modes.anomaly, modes.check_nan = bool(mode), check_nan
         _new_nodes.update()

@@ -122,6 +122,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """Take a tensor apart into its primal and its tangent."""
     current = _level_of(level, "_fw_primal")
+    if current is not None and not isinstance(tensor, Tensor):
+        raise TypeError(
+            f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not "
+            f"{type(tensor).__name__}"
+        )
     if current is None:
         return UnpackedDualTensor(tensor, None)
     primal = apart_view(current.below(tensor))

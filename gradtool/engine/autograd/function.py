@@ -105,6 +105,9 @@ class BackwardCFunction(FunctionCtx, Node):
 
     _forward_cls: ClassVar[type[Function]]
 
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self)]
+
     _edges: tuple[Node, ...] = ()
     _hooks = None
     _outputs = 1
@@ -391,7 +394,9 @@ class Function(metaclass=FunctionMeta):
                 if isinstance(arg, Tensor) and arg._view is not None:
                     arg._current_node()  # refused before `forward` runs, if it is
         ctx, output = cls._run_forward(args, kwargs)
-        return _apply.finish(ctx, args, output, state["grad"] and True in ctx.needs_input_grad)
+        # As in torch, inference mode does not keep a Function from being recorded, if asked for.
+        records = state["grad"] or (state["inference"] and state["grad_in_inference"])
+        return _apply.finish(ctx, args, output, records and True in ctx.needs_input_grad)
 
     @classmethod
     def _run_forward(
@@ -406,9 +411,10 @@ class Function(metaclass=FunctionMeta):
         )
         state = modes.__dict__
         recording, forward = state["grad"], state["forward"]
+        asked = state["grad_in_inference"]
         # The user's backward and jvp are the derivatives, not those of the steps of `forward`.
         if state["recording"] is None:
-            state["grad"] = state["forward"] = False
+            state["grad"] = state["forward"] = state["grad_in_inference"] = False
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -417,6 +423,7 @@ class Function(metaclass=FunctionMeta):
                 cls.setup_context(ctx, args, output)
         finally:
             state["grad"], state["forward"] = recording, forward
+            state["grad_in_inference"] = asked
         return ctx, output
 
 

@@ -58,21 +58,21 @@ class _GradMode(_Switch):
     mode = True
 
     def __init__(self) -> None:
-        # A stack, as one switch may be entered again within its own block.
-        self._before: list[bool] = []
+        self.prev = False
 
     def __enter__(self) -> None:
-        self._before.append(modes.grad)
+        # As in torch, a switch entered again within its own block forgets what was before.
+        self.prev = is_grad_enabled()
         _set_grad(self.mode)
 
     def __exit__(self, *exc_info: object) -> None:
-        modes.grad = self._before.pop()
+        _set_grad(self.prev)
 
 
 def _set_grad(mode: bool) -> None:
     # What a forward does is part of it in any mode, where forward itself is recorded.
     if modes.recording is None:
-        modes.grad = mode and not modes.inference
+        modes.grad, modes.grad_in_inference = mode and not modes.inference, mode
 
 
 _CLASS_DECORATED = (
@@ -140,26 +140,22 @@ class set_grad_enabled(_GradMode):
     """Record or not, from here on; as a context manager, until the block ends."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__()
         if not isinstance(mode, bool):
             raise TypeError(
                 "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
                 f"{type(mode).__name__}"
             )
         self.mode = mode
-        self.prev = modes.grad
+        self.prev = is_grad_enabled()
         _set_grad(mode)
 
     def __enter__(self) -> None:
         _set_grad(self.mode)
 
-    def __exit__(self, *exc_info: object) -> None:
-        modes.grad = self.prev
-
     def __call__(self, function: _F) -> _F:
         """`function` decorated; the mode outside it stays what it was."""
         # Undo the switch of `__init__`: a decorator acts during calls only.
-        modes.grad = self.prev
+        _set_grad(self.prev)
         return super().__call__(function)
 
     def clone(self) -> Any:
@@ -179,27 +175,34 @@ class inference_mode(_GradMode):
     def __new__(cls, mode: Any = True) -> Any:
         """A switch; or, given a function, that function decorated with one."""
         switch = object.__new__(cls)
-        if not callable(mode):
+        if isinstance(mode, bool):
             return switch
         switch.__init__()  # type: ignore[misc]  # it is not called for what is no instance
         return switch(mode)
 
     def __init__(self, mode: bool = True) -> None:
-        super().__init__()
-        self.mode = bool(mode)
-        self._outer: list[tuple[bool, bool]] = []
+        self.mode = mode
+        self._outer: tuple[bool, bool, bool, bool] | None = None
 
     def __enter__(self) -> None:
-        self._before.append(modes.grad)
-        self._outer.append((modes.inference, modes.forward))
+        again, self._outer = (
+            self._outer,
+            (modes.inference, modes.forward, modes.grad, modes.grad_in_inference),
+        )
         if modes.recording is None:
             self._switch(self.mode)
-            modes.grad = modes.forward = not self.mode
+            modes.grad = modes.forward = modes.grad_in_inference = not self.mode
+        if again is not None:  # As in torch, entered again it ends its first block.
+            self._restore(*again)
 
     def __exit__(self, *exc_info: object) -> None:
-        inference, modes.forward = self._outer.pop()
+        if self._outer is not None:
+            self._restore(*self._outer)
+            self._outer = None
+
+    def _restore(self, inference: bool, forward: bool, grad: bool, asked: bool) -> None:
+        modes.forward, modes.grad, modes.grad_in_inference = forward, grad, asked
         self._switch(inference)
-        modes.grad = self._before.pop()
 
     @staticmethod
     def _switch(inference: bool) -> None:
@@ -218,8 +221,8 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_grad_enabled() -> bool:
-    """Return True if operations are recorded in this thread."""
-    return modes.grad
+    """Return True if operations are recorded in this thread, were it not for inference mode."""
+    return modes.grad or (modes.inference and modes.grad_in_inference)
 
 
 class _NoEffect(_Switch):

@@ -77,3 +77,6 @@ def variable(*args: Any, **kwargs: Any) -> None:
         RuntimeError: always.
     """
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
+
+variable.Variable = Variable  # type: ignore[attr-defined]  # the module of torch hides behind it

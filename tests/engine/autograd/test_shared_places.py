@@ -103,3 +103,23 @@ def test_tangents_and_examples_are_written_like_values(
     assert jacobian.diagonal().tolist() == [2.0 * each for each in kept]
     both = torch.func.vmap(changed)(torch.stack([x, x + 1]))
     assert both.tolist() == [changed(x).tolist(), changed(x + 1).tolist()]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float32", "float64"])
+def test_copies_of_what_was_expanded_are_contiguous(torch: Any, dtype: str) -> None:
+    x = torch.tensor([1, 0, 1], dtype=getattr(torch, dtype)).expand(2, 3)
+    copies = [x.to(torch.complex64), x * 1.5, x * 1, torch.zeros_like(x), torch.ones_like(x)]
+    assert [each.stride() for each in copies] == [(3, 1)] * 5
+    copies[2].flatten()[0] = 7
+    assert copies[2][0, 0] == 7
+
+
+def test_a_write_by_strides_to_what_lies_in_another_order_is_cut_from_the_gradient(
+    torch: Any,
+) -> None:
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    base = (x * 1).t() * 1
+    assert base.stride() == (1, 3)
+    base.as_strided((3,), (2,)).mul_(2)
+    (base * torch.tensor(WEIGHTS).reshape(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[2, 3, 10], [2, 8, 6]]

@@ -31,7 +31,7 @@ FROM_CHANGE = frozenset((
 """What follows from a change in place that reached a tensor, or did not."""
 
 WRITES_INTO = re.compile(r"\] = |\.(masked_|index_)?fill_\(|\.bernoulli_\(")
-WRITES = re.compile(r"\w_\(|\] .?= | [-+*/]+= |out=")
+WRITES = re.compile(r"\w_\(|\] .?= | [-+*/]+= |out=|inplace=True")
 CHANGES = re.compile(WRITES.pattern + r"|backward\(|\.data = |zero_grad")
 """What changes memory in place, that of gradients among it."""
 ARITHMETIC = re.compile(r"\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\(| [-+*/]= ")

@@ -15,6 +15,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import stand_in
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.by_steps import reach, with_steps
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._tensor import Tensor, alias
 from gradtool.engine._views import Steps, View, replay
@@ -189,9 +190,7 @@ def _check_within(base: Tensor, steps: Steps) -> None:
     if primitive.name != "as_strided" or 0 in params["size"]:
         return
     size, stride, offset = (params[name] for name in ("size", "stride", "offset"))
-    pairs = [*zip(size, stride)]
-    end = offset + 1 + sum((extent - 1) * step for extent, step in pairs)
-    held = 1 + sum((extent - 1) * step for extent, step in zip(base.shape, params["layout"]))
+    end, held = offset + reach(size, stride), reach(base.shape, params["layout"])
     if end > held:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
@@ -207,7 +206,8 @@ def _leads_to(edge: Node, before: Node) -> bool:
 
 def _around_view(x: Any, *, steps: Steps) -> Any:
     """A copy with zeros in the region of a view."""
-    region = out = x.copy()
+    layout = steps[0][1].get("layout")
+    region = out = x.copy() if layout is None else with_steps(x, layout)
     for primitive, params in steps:
         region = primitive.compute(region, **params)
     region[...] = 0

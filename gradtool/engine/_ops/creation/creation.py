@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device.differences import order_of_copy
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import for_each_example
 from gradtool.engine._ops.core.dims import as_ints
@@ -197,7 +198,8 @@ def _like(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     ) -> Tensor:
         if device is None and memory_format is None and isinstance(x._array, np.ndarray):
             kind = None if dtype is None else _dtypes.as_numpy_dtype(dtype)
-            array = _OVER_ARRAY[name](x._array, dtype=kind)
+            order = order_of_copy(x._array)
+            array = _OVER_ARRAY[name](x._array, dtype=kind, order=order)
             return finished(array, requires_grad=requires_grad)
         options.update(dtype=dtype or x.dtype, device=device or x.device)
         made = make(x.shape, requires_grad=requires_grad, **options)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtool.device import module_of
 from gradtool.engine._lazy import memory, share
 from gradtool.engine._levels import Outline
+from gradtool.engine._ops.core.by_steps import reach, shown, steps_of, with_steps
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
@@ -26,35 +26,6 @@ from gradtool.engine.autograd._run_hooks import keep_computed_form
 if TYPE_CHECKING:
     from gradtool.engine._levels import BatchLevel
 
-# ---- memory ----------------------------------------------------------------------------------
-
-
-def _shown(memory: Any, size: Ints, stride: Ints, first: int = 0) -> Any:
-    """The elements of a vector at these steps, from its element `first` on."""
-    steps = tuple([step * memory.itemsize for step in stride])
-    if isinstance(memory, np.ndarray):  # NumPy's `as_strided` hides whose memory it is
-        start = min(first, memory.size) * memory.itemsize  # there may be no element at all
-        return np.ndarray(size, memory.dtype, memory, start, steps)
-    return module_of(memory).lib.stride_tricks.as_strided(memory[first:], size, steps)
-
-
-def _steps(x: Any) -> Ints:
-    return tuple([step // x.itemsize for step in x.strides])
-
-
-def _reach(size: Ints, stride: Ints) -> int:
-    """The number of elements from the first to the last that such a view shows."""
-    return 0 if 0 in size else sum((n - 1) * step for n, step in zip(size, stride)) + 1
-
-
-def _with_steps(x: Any, stride: Ints) -> Any:
-    """A copy of an array that lies in memory by these steps."""
-    library = module_of(x)
-    memory = library.zeros(_reach(x.shape, stride), x.dtype)
-    out = _shown(memory, x.shape, stride)
-    out[...] = x
-    return out
-
 
 def _places(size: Ints, stride: Ints, offset: int, device: Any) -> Tensor:
     """Return the place in memory of each element."""
@@ -70,14 +41,14 @@ def _places(size: Ints, stride: Ints, offset: int, device: Any) -> Tensor:
 
 def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int, layout: Ints) -> Any:
     """The view, `offset` elements from the start of `x`, which has the steps `layout`."""
-    if x.size and _steps(x) != layout:
-        x = _with_steps(x, layout)
+    if x.size and steps_of(x) != layout:
+        x = with_steps(x, layout)
     memory, start = memory_of(x), offset_of(x)
     first = start + offset
-    before, after = max(-first, 0), max(first + _reach(size, stride) - memory.size, 0)
+    before, after = max(-first, 0), max(first + reach(size, stride) - memory.size, 0)
     if before or after:  # a tangent or an example, whose memory is no larger than itself
         memory = np.pad(memory, (before, after))
-    return _shown(memory, size, stride, first + before)
+    return shown(memory, size, stride, first + before)
 
 
 def _at_strides_vjp(
@@ -87,7 +58,7 @@ def _at_strides_vjp(
     if 0 in x_shape or 0 in size:
         return g.new_zeros(x_shape)
     before = max(-offset, 0)
-    count = before + max(_reach(x_shape, layout), offset + _reach(size, stride))
+    count = before + max(reach(x_shape, layout), offset + reach(size, stride))
     places = _places(size, stride, offset + before, g.device)
     memory = index_add(g.new_zeros(count), 0, places, g.reshape(-1))
     own = _places(x_shape, layout, before, g.device)
@@ -107,8 +78,8 @@ def _within_examples(
         RuntimeError: it would.
     """
     size, stride, offset = params["size"], params["stride"], params["offset"]
-    own = _reach(args[0].shape, params["layout"])
-    if 0 not in size and not 0 <= offset <= own - _reach(size, stride):
+    own = reach(args[0].shape, params["layout"])
+    if 0 not in size and not 0 <= offset <= own - reach(size, stride):
         raise RuntimeError(
             f"vmap: result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access "
             f"memory outside of `tensor`. `tensor` has {own} elements of memory for each example. "
@@ -143,11 +114,11 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = N
     else:
         held, start = memory_of(memory(x)).size, offset_of(memory(x))
     offset = start if storage_offset is None else storage_offset
-    if 0 not in size and offset + _reach(size, stride) > held:
+    if 0 not in size and offset + reach(size, stride) > held:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
             f"itemsize {x.itemsize} requiring a storage size of "
-            f"{(offset + _reach(size, stride)) * x.itemsize} are out of bounds for storage of size "
+            f"{(offset + reach(size, stride)) * x.itemsize} are out of bounds for storage of size "
             f"{held * x.itemsize}"
         )
     out = _as_strided(x, size=size, stride=stride, offset=offset - start, layout=x.stride())
@@ -190,7 +161,7 @@ def place_by_strides(x: Tensor, view: View) -> None:
 
 def _written(x: Any, src: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
     out = x.copy(order="C")
-    _shown(out.reshape(-1), size, stride, offset)[...] = src
+    shown(out.reshape(-1), size, stride, offset)[...] = src
     return out
 
 

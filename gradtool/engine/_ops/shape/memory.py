@@ -13,8 +13,9 @@ from gradtool.engine import _dtypes
 from gradtool.engine._lazy import bits, hold, memory
 from gradtool.engine._levels import Outline, Wrapped
 from gradtool.engine._ops.core.dims import Ints, as_ints
-from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import C_NAMES
 from gradtool.engine._ops.core.inplace import check_in_place
+from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.creation.creation import empty
 from gradtool.engine._tensor import Tensor, data_pointer
@@ -173,8 +174,8 @@ def _set(x: Tensor, source: Tensor | None = None) -> Tensor:
     source = x.new_empty(0) if source is None else source
     if source.dtype is not x.dtype:
         raise RuntimeError(
-            f"Could not set tensor of type {TYPE_NAMES[source.dtype.name]} to a tensor of type "
-            f"{TYPE_NAMES[x.dtype.name]}"
+            f"Could not set tensor of type {C_NAMES[source.dtype.name]} to a tensor of type "
+            f"{C_NAMES[x.dtype.name]}"
         )
     check_in_place(x)
     hold(x, memory(source))
@@ -198,6 +199,7 @@ def _resize_copy(x: Tensor, *size: Any) -> Tensor:
             "preserving the number of elements. "
         )
     resized: Tensor = x.contiguous().view(*wanted)
+    give_name(resized, "ResizeBackward")
     return resized
 
 
