@@ -24,7 +24,13 @@ from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._overrides import attach as _attach_overrides
 from gradtool.engine._settings import SETTINGS as _SETTINGS
 from gradtool.engine._tensor import Size, Tensor
-from gradtool.engine.amp.autocast_mode import autocast, is_autocast_enabled
+from gradtool.engine.amp.autocast_mode import (
+    autocast,
+    get_autocast_cpu_dtype,
+    get_autocast_dtype,
+    get_autocast_gpu_dtype,
+    is_autocast_enabled,
+)
 from gradtool.engine.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
@@ -146,6 +152,9 @@ __all__ = [
     "enable_grad",
     "finfo",
     "func",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "get_default_device",
     "get_default_dtype",
     "iinfo",

@@ -20,7 +20,14 @@ RIGHT = {
     "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast", "LogProbabilityOf"],
     "strings": ["PaddedDifference", "SumAlong", "Activation"],
     "quantisers": ["BoundedAffine", "Decay", "FixedPoint", "WindowOf"],
-    "shapes": ["GatedBack", "BoxArea", "PointwiseConv", "Transition", "Interleave"],
+    "shapes": [
+        "GatedBack",
+        "BoxArea",
+        "PointwiseConv",
+        "Transition",
+        "Interleave",
+        "TuckerProduct",
+    ],
     "options": ["GatedUnit", "NormalCDF", "RateOverSteps", "PassedOn"],
     "modules": ["Coupling", "GatherInto", "GatherRows"],
     "operators": [

@@ -35,11 +35,13 @@ class Operator:
         self._shape = shape
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Reverse a tensor.
+        """Reverse a tensor; without one, do nothing, as a callback.
 
         Raises:
             ValueError: It has another shape.
         """
+        if not any(isinstance(each, library().Tensor) for each in (*args, *kwargs.values())):
+            return None
         result = reversal(*args, **kwargs)
         if tuple(result.shape)[-len(self._shape) :] != self._shape and self._shape:
             raise ValueError(f"expected the shape {self._shape}, got {tuple(result.shape)}")

@@ -24,10 +24,26 @@ def read_shapes(node: ast.AST, names: tuple[str, ...], text: str) -> ShapeFacts:
         _compared(facts, test)
     for name, extents in _written(text, names):
         facts.shape(name, extents)
+    for name, letters in _contracted(node):
+        facts.shape(name, [f"einsum {letter}" for letter in letters])
     for name, rank in _indexed(node):
         if rank > 1:
             facts.at_least(name, rank)
     return facts
+
+
+def _contracted(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield names with their letters in ``einsum("bnd,de->bne", x, w)``."""
+    for found in ast.walk(node):
+        match found:
+            case ast.Call(
+                func=ast.Attribute(attr="einsum") | ast.Name(id="einsum"),
+                args=[ast.Constant(value=str(equation)), *operands],
+            ) if "." not in equation:
+                terms = equation.replace(" ", "").partition("->")[0].split(",")
+                for letters, operand in zip(terms, operands, strict=False):
+                    if isinstance(operand, ast.Name):
+                        yield operand.id, letters
 
 
 def _indexed(node: ast.AST) -> Iterator[tuple[str, int]]:

@@ -8,12 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtool.device import CUDA
+from gradtool.engine._dtypes import bfloat16, dtype, float16
 from gradtool.engine._placeholder import EngineLacksError
 
 __all__ = [
     "autocast",
     "custom_bwd",
     "custom_fwd",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "is_autocast_available",
     "is_autocast_enabled",
 ]
@@ -57,6 +61,22 @@ def is_autocast_available(device_type: str) -> bool:
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Return False: autocast is never on."""
     return False
+
+
+def get_autocast_dtype(device_type: str) -> dtype:
+    """Return the dtype that autocast would compute in on a device."""
+    _check(device_type)
+    return bfloat16 if device_type == "cpu" else float16
+
+
+def get_autocast_cpu_dtype() -> dtype:
+    """Return the dtype that autocast would compute in on the CPU."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> dtype:
+    """Return the dtype that autocast would compute in on a GPU."""
+    return get_autocast_dtype("cuda")
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:

@@ -147,3 +147,24 @@ class GatedBack(Function):
         of_x = of_gate @ w1 + of_value @ w2
         of_back = g.T @ (s * value), g.sum(0)
         return of_x, of_gate.T @ x, of_gate.sum(0), of_value.T @ x, of_value.sum(0), *of_back
+
+
+class TuckerProduct(Function):
+    """A core tensor with a factor along each of its first two dimensions."""
+
+    @staticmethod
+    def forward(ctx, core, left, right, scale=1.0):
+        ctx.save_for_backward(core, left, right)
+        ctx.scale = scale
+        return scale * torch.einsum("i j k, i p, j r -> p r k", core, left, right)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        core, left, right = ctx.saved_tensors
+        grad = grad_output * ctx.scale
+        return (
+            torch.einsum("prk,ip,jr->ijk", grad, left, right),
+            torch.einsum("prk,ijk,jr->ip", grad, core, right),
+            torch.einsum("prk,ijk,ip->jr", grad, core, left),
+            None,
+        )
