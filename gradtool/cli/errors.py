@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 from gradtool.cli.exit_codes import ExitCode, interrupted
+from gradtool.cli.output.streams import has_hung_up
 
 
 def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = False) -> ExitCode:
@@ -25,6 +26,8 @@ def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = Fal
     except (KeyboardInterrupt, BrokenPipeError):
         return interrupted()
     except BaseException as error:
+        if isinstance(error, OSError) and has_hung_up(error):
+            return interrupted()
         # SystemExit as well: checked code that ends the process must not choose its exit code.
         return _report_bug(error, command, verbose)
 

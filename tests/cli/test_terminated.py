@@ -71,6 +71,34 @@ def test_a_run_that_is_ended_reports_and_leaves_no_partial_file(
     assert (report.interrupted, report.exit_code) == (True, 128 + number)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no terminal to close")
+def test_a_run_whose_terminal_is_closed_reports_and_is_no_crash(tmp_path: Path) -> None:
+    import pty
+
+    (tmp_path / "a.py").write_text(GOOD + SLOW)
+    ours, theirs = pty.openpty()
+    variables = {"PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    run = subprocess.Popen(
+        [sys.executable, "-m", "gradtool", "check", "a.py", "--report", "json=r.json"],
+        cwd=tmp_path,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, **variables},
+    )
+    os.close(theirs)
+    until = time.monotonic() + 60
+    while not (tmp_path / "begun").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    os.close(ours)
+    run.send_signal(signal.SIGHUP)  # As the terminal does to the session that it controls.
+    assert run.wait(timeout=60) == 128 + signal.SIGHUP
+    assert not list(tmp_path.rglob("*crash*"))
+    report = msgspec.json.decode((tmp_path / "r.json").read_bytes(), type=Report)
+    assert report.interrupted
+
+
 @pytest.mark.parametrize("number", REQUESTS)
 def test_what_ends_a_command_is_its_exit_code(gate, run: Run, number: signal.Signals) -> None:
     gate.during = lambda: ask(number)

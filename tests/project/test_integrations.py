@@ -94,7 +94,8 @@ def test_the_action_reads_its_args_as_a_shell_does(programs: Path) -> None:
 
 def test_the_action_fails_where_a_quote_of_its_args_is_not_closed(programs: Path) -> None:
     status, folder = check_step(programs, str(SAMPLES / "exp.py"), args="-k 'Exp")
-    assert status != 0
+    assert status == 2
+    assert (folder / "output").read_text(encoding="utf-8") == "exit-code=2\n"
     assert not (folder / "out.sarif").exists()
 
 

@@ -7,9 +7,9 @@ import io
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
-from gradtool.cli.output.streams import reader_may_leave
+from gradtool.cli.output.streams import UntilHangUp, reader_may_leave
 from gradtool.report.formats import renderer
 from gradtool.results.workflow_commands import are_read, without_commands
 
@@ -84,4 +84,5 @@ class Display:
         from gradtool.report.terminal.console import make_console
         from gradtool.report.terminal.progress import LiveProgress
 
-        return LiveProgress(make_console(sys.stderr, self.color))
+        terminal = cast("TextIO", UntilHangUp(sys.stderr))
+        return LiveProgress(make_console(terminal, self.color))

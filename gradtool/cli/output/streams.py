@@ -1,19 +1,22 @@
 """Standard streams that cannot turn a verdict into a crash.
 
 A stream may be closed, may not encode what a user's message holds, or may lose its reader
-half-way (``gradtool check ops | head``). None of this changes what the run found out.
+half-way (``gradtool check ops | head``, or a closed terminal). None of this changes what the run
+found out.
 """
 
 from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import io
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 
 def prepare() -> None:
@@ -61,8 +64,54 @@ def reader_may_leave(stream: TextIO) -> Iterator[None]:
     except BrokenPipeError:
         _discard(stream)
     except OSError as error:
+        is_left = has_hung_up(error)
         _discard(stream)
+        if is_left:
+            return
         raise UsageError(f"the output cannot be written: {error.strerror}") from None
+
+
+def has_hung_up(error: OSError) -> bool:
+    """Return True if the terminal was closed, so that nobody reads what the command writes."""
+    return error.errno == errno.EIO and any(map(_is_device, (1, 2)))
+
+
+def _is_device(descriptor: int) -> bool:
+    with contextlib.suppress(OSError):
+        return stat.S_ISCHR(os.fstat(descriptor).st_mode)
+    return False
+
+
+class UntilHangUp:
+    """A terminal whose closing ends the text on it, and nothing else."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to `stream`."""
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the attribute of the stream."""
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write `text`, unless the terminal is closed."""
+        with _until_hang_up():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream, unless the terminal is closed."""
+        with _until_hang_up():
+            self._stream.flush()
+
+
+@contextlib.contextmanager
+def _until_hang_up() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if not has_hung_up(error):
+            raise
 
 
 def _discard(stream: TextIO) -> None:
