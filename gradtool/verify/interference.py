@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,11 @@ class InterferingCall:
     how: str = ""
     """Its difference from the case's own call."""
 
+    @property
+    def is_nearby(self) -> bool:
+        """Only the point is another, and close to the case's own."""
+        return not self.how
+
 
 def interfering_calls(subject: Subject) -> Iterator[InterferingCall]:
     """Calls with a point nearby, with other values throughout, and of another shape."""
@@ -51,19 +57,19 @@ def _working(
 ) -> Iterator[InterferingCall]:
     """The call of the first of the `functions` that accepts `primals`, if there is one."""
     for function in functions:
-        forward = function.call(primals)
-        if forward.failure:
-            continue
-        cotangents = _cotangents(subject, forward)
+        alone = function.call(primals, partial(_cotangents, subject))
         # A call that fails by itself says nothing about calls that interfere.
-        alone = function.call(primals, cotangents)
         if alone.failure is None and alone.gradients is not None:
+            cotangents = _cotangents(subject, alone)
+            assert cotangents is not None
             yield InterferingCall(function, primals, cotangents, alone.gradients, how)
             return
 
 
-def _cotangents(subject: Subject, forward: Observation) -> Cotangents:
-    """The case's own where they fit the outputs, else random ones."""
+def _cotangents(subject: Subject, forward: Observation) -> Cotangents | None:
+    """The case's own where they fit the outputs, else random ones; None where forward failed."""
+    if forward.failure:
+        return None
     own = subject.first.cotangents
     rng = generator(subject.seed, "cotangents of another call")
     pairs = zip(forward.outputs, forward.output_requires_grad, strict=True)

@@ -82,6 +82,10 @@ class Functionals:
             for part in parts(size):
                 row[part] = signed(rng, part.stop - part.start) * RANDOM_GRAIN
 
+    def replace(self, number: int, vector: FloatArray) -> None:
+        """Put a vector that `signed` has drawn in the place of one of them."""
+        self._grains[number] = vector * RANDOM_GRAIN
+
     def __len__(self) -> int:
         return len(self._grains)
 

@@ -27,7 +27,7 @@ from gradtool.verify.oracle.symmetric_directions import mirrored
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
 from gradtool.verify.protocol.counting import Counter, counted
 from gradtool.verify.protocol.differentiable import Differentiable, Examinable
-from gradtool.verify.protocol.observation import Array, ChangedByJvp
+from gradtool.verify.protocol.observation import Array, ChangedByJvp, Cotangents
 from gradtool.verify.protocol.stand_in import WithForwardOf
 from gradtool.verify.randomness import generator, shifted, signed
 from gradtool.verify.thresholds.comparison import (
@@ -116,6 +116,13 @@ class Subject:
         return self._derivatives(self.function, self.function.primals, self.recorded)
 
     @cached_property
+    def first_in_full(self) -> Derivatives:
+        """The same, compared entry by entry even where random products have settled them."""
+        if not self.first.is_settled:
+            return self.first
+        return self._again(self.first, self.first.primals, self.first.symmetric)
+
+    @cached_property
     def recorded(self) -> Examinable | None:
         """The Function, differentiated by the steps of forward."""
         return self.function.recorded() if self._uses_witness else None
@@ -148,6 +155,8 @@ class Subject:
     @cached_property
     def repeated(self) -> tuple[Gradients, Gradients] | str:
         """The gradients of two runs of backward over one forward; or what the second raises."""
+        if self._runs:
+            return self._runs[0], self._runs[-1]
         cotangents, primals = self.first.cotangents, self.first.primals
         try:
             first, again = self.function.vjps(primals, [cotangents, cotangents])
@@ -199,12 +208,41 @@ class Subject:
     @cached_property
     def scaled(self) -> dict[float, Gradients]:
         """The gradients for multiples of the cotangent, by the factor."""
-        rows = [
+        factors = (1.0, *COTANGENT_FACTORS)
+        found = self._runs or self.function.vjps(self.first.primals, self._multiples(factors))
+        return dict(zip(factors, found, strict=False))
+
+    @cached_property
+    def _run(self) -> tuple[Gradients, list[Gradients]] | None:
+        """The outputs, and the gradients for multiples of the cotangent, then again for the first.
+
+        All from one forward; None where any of them raises.
+        """
+        rows = self._multiples((1.0, *COTANGENT_FACTORS, 1.0))
+        try:
+            return self.function.valued_vjps(self.first.primals, rows)
+        except Exception:  # What the user's backward may raise has no bounds.
+            return None
+
+    @property
+    def _runs(self) -> list[Gradients] | None:
+        return None if self._run is None else self._run[1]
+
+    @property
+    def gradients_for_zero(self) -> Gradients | None:
+        """The gradients for a cotangent of zeros; None where a run for a multiple raises."""
+        return None if self._runs is None else self.scaled[0.0]
+
+    @property
+    def outputs_again(self) -> Gradients | None:
+        """The outputs of a second forward; None where none was needed for its gradients."""
+        return None if self.nothing_to_check or self._run is None else self._run[0]
+
+    def _multiples(self, factors: Sequence[float]) -> list[Cotangents]:
+        return [
             [None if c is None else np.asarray(factor * c, c.dtype) for c in self.first.cotangents]
-            for factor in (1.0, *COTANGENT_FACTORS)
+            for factor in factors
         ]
-        found = self.function.vjps(self.first.primals, rows)
-        return dict(zip((1.0, *COTANGENT_FACTORS), found, strict=True))
 
     @cached_property
     def _undeclared_judgement(self) -> Judgement:
@@ -471,6 +509,9 @@ class Subject:
             projected = prepared(projected=True)
             if passes(projected):
                 return projected
+            full = prepared()
+            full.share_calls(projected)
+            return full
         return prepared()
 
 

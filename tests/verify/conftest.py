@@ -76,9 +76,14 @@ class NumpyFunction:
         try:
             outputs = self.evaluate(primals)
         except Exception as error:
-            return Observation(failure=_raised("forward", error))
+            seen = Observation(failure=_raised("forward", error))
+            if callable(cotangents):
+                cotangents(seen)
+            return seen
         flags = tuple(o is not None and o.dtype.kind in "fc" for o in outputs)
         seen = Observation(outputs=outputs, output_requires_grad=flags)
+        if callable(cotangents):
+            cotangents = cotangents(replace(seen, **self.observed))
         if cotangents is not None:
             try:
                 gradients = self._vjp(primals, self._defined(outputs, cotangents))
@@ -107,8 +112,8 @@ class NumpyFunction:
     def siblings(self):
         return [self]
 
-    def interleaved(self, primals, cotangents, second=None):
-        return tuple(self.call(*each) for each in zip(primals, cotangents, strict=True))
+    def interleaved(self, primals, cotangents, others=()):
+        return [self.call(*each) for each in zip(primals, cotangents, strict=True)]
 
     def lost_gradients(self, primals):
         return None
@@ -130,8 +135,11 @@ class NumpyFunction:
         return Stacked((), batched=False, reason="plain NumPy")
 
     def vjps(self, primals, rows):
+        return self.valued_vjps(primals, rows)[1]
+
+    def valued_vjps(self, primals, rows):
         outputs = self.evaluate(primals)
-        return [self._vjp(primals, self._defined(outputs, row)) for row in rows]
+        return outputs, [self._vjp(primals, self._defined(outputs, row)) for row in rows]
 
     def _defined(self, outputs, row):
         return tuple(

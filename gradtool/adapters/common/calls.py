@@ -18,6 +18,7 @@ from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import Outputs, library
 from gradtool.sandbox.user_errors import describe
 from gradtool.verify.protocol.observation import (
+    ChooseCotangents,
     Cotangents,
     Failure,
     Leak,
@@ -38,29 +39,36 @@ class Calls:
     def call(
         self,
         primals: Primals,
-        cotangents: Cotangents | None,
+        cotangents: Cotangents | ChooseCotangents | None,
         needs: Sequence[bool] | None,
         layouts: tuple[MemoryLayout | None, MemoryLayout],
     ) -> Observation:
-        """Run forward, then backward if there are cotangents."""
+        """Run forward, then backward if there are cotangents, or some are chosen."""
         with self._prepared(primals, needs, layouts[0]) as call:
             call.forward()
+            if callable(cotangents):
+                cotangents = cotangents(call.observation())
             if cotangents is not None:
                 call.backward(cotangents, layouts[1])
             return call.observation()
 
     def interleaved(
         self,
-        primals: tuple[Primals, Primals],
-        cotangents: tuple[Cotangents, Cotangents],
-        second: Calls | None = None,
-    ) -> tuple[Observation, Observation]:
-        """Run two forwards, then their backwards in the same order; `second` may make the other."""
-        both = zip((self, second or self), primals, strict=True)
+        primals: Sequence[Primals],
+        cotangents: Sequence[Cotangents],
+        others: Sequence[Calls | None] = (),
+    ) -> list[Observation]:
+        """Run all forwards, then their backwards in the same order; `others` may make the later."""
+        makers = [self, *(each or self for each in others)]
+        makers += [self] * (len(primals) - len(makers))
         with ExitStack() as stack:
-            calls = [stack.enter_context(it._prepared(each)).forward() for it, each in both]
-            one, other = (call.backward(each) for call, each in zip(calls, cotangents, strict=True))
-            return one.observation(), other.observation()
+            calls = [
+                stack.enter_context(it._prepared(each)).forward()
+                for it, each in zip(makers, primals, strict=True)
+            ]
+            for call, each in zip(calls, cotangents, strict=True):
+                call.backward(each)
+            return [call.observation() for call in calls]
 
     def changed_between(
         self,

@@ -23,12 +23,13 @@ from gradtool.adapters.common.recorded_backward import RecordedBackward
 from gradtool.adapters.common.recorded_forward import RecordedForward
 from gradtool.adapters.common.recorded_steps import RecordedSteps
 from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
-from gradtool.adapters.library import library
+from gradtool.adapters.library import Outputs, library
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import (
     Alteration,
     Array,
     ChangedByJvp,
+    ChooseCotangents,
     Cotangents,
     Cut,
     Leak,
@@ -138,10 +139,27 @@ class FunctionDifferentiable:
         Raises what the user's code or the engine raises.
         """
         with library().torch.enable_grad():
-            leaves, tensors = self._bound.arguments.tracked(primals)
-            outputs = self._bound(tensors)
-            found = (vjp(outputs, cotangent_tensors(outputs, row), leaves) for row in rows)
-            return [tuple([copied(each) for each in gradients]) for gradients in found]
+            return self._gradients(*self._started(primals), rows)
+
+    def valued_vjps(
+        self, primals: Primals, rows: Sequence[Cotangents]
+    ) -> tuple[tuple[Array | None, ...], list[tuple[Array | None, ...]]]:
+        """Return the outputs too."""
+        with library().torch.enable_grad():
+            leaves, outputs = self._started(primals)
+            shown = tuple([copied(each) for each in outputs])
+            return shown, self._gradients(leaves, outputs, rows)
+
+    def _started(self, primals: Primals) -> tuple[list[Any], Outputs]:
+        """Run forward, and return the leaves of the graph with the outputs."""
+        leaves, tensors = self._bound.arguments.tracked(primals)
+        return leaves, self._bound(tensors)
+
+    def _gradients(
+        self, leaves: Sequence[Any], outputs: Outputs, rows: Sequence[Cotangents]
+    ) -> list[tuple[Array | None, ...]]:
+        found = (vjp(outputs, cotangent_tensors(outputs, row), leaves) for row in rows)
+        return [tuple([copied(each) for each in gradients]) for gradients in found]
 
     def jvps(self, primals: Primals, rows: Sequence[Tangents]) -> list[tuple[Array | None, ...]]:
         """Return the tangent of each output for each row, by the Function's own ``jvp``."""
@@ -182,13 +200,13 @@ class FunctionDifferentiable:
     def call(
         self,
         primals: Primals,
-        cotangents: Cotangents | None = None,
+        cotangents: Cotangents | ChooseCotangents | None = None,
         *,
         needs: Sequence[bool] | None = None,
         input_layout: MemoryLayout | None = None,
         cotangent_layout: MemoryLayout = "contiguous",
     ) -> Observation:
-        """Make one observed call: forward, and backward if `cotangents` are given.
+        """Make one observed call: forward, and backward if `cotangents` are given or chosen.
 
         A custom Function's backward is run even if all cotangents are None.
         """
@@ -211,13 +229,13 @@ class FunctionDifferentiable:
 
     def interleaved(
         self,
-        primals: tuple[Primals, Primals],
-        cotangents: tuple[Cotangents, Cotangents],
-        second: Examinable | None = None,
-    ) -> tuple[Observation, Observation]:
-        """Make two calls: both forwards, then both backwards in the same order."""
-        other = second._calls if isinstance(second, FunctionDifferentiable) else None
-        return self._calls.interleaved(primals, cotangents, other)
+        primals: Sequence[Primals],
+        cotangents: Sequence[Cotangents],
+        others: Sequence[Examinable] = (),
+    ) -> list[Observation]:
+        """Make some calls: all forwards, then all backwards in the same order."""
+        calls = [it._calls if isinstance(it, FunctionDifferentiable) else None for it in others]
+        return self._calls.interleaved(primals, cotangents, calls)
 
     def call_with_input_changed_between(
         self, primals: Primals, cotangents: Cotangents, argument: int

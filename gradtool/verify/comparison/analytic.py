@@ -42,15 +42,18 @@ def analytic_jacobian(
     scaling: FloatArray,
     *,
     at_once: bool = False,
+    first: Sequence[Array | None] | None = None,
 ) -> AnalyticJacobian:
     """Return the Jacobian that `function`'s backward gives, each row with its own `scaling`.
 
     Outputs without a graph get no cotangent. With `at_once` backward runs on batches of
-    cotangents, if it can and a row that is redone alone is the same. Exceptions of the user's
-    code and of the engine pass.
+    cotangents, if it can and a row that is redone alone is the same. `first` are the gradients for
+    the first row, where these are known. Exceptions of the user's code and of the engine pass.
     """
-    rows = _Rows(function, primals, layout, scaling)
+    rows = Rows(function, primals, layout, scaling)
     asked = layout.graphed_rows()
+    if first is not None:
+        return rows.after(first)
     found = None
     # A batch pays for the row that is redone alone only from a few rows on.
     if at_once and len(asked) >= BATCH_FEWEST and rows.most_at_once >= BATCH_FEWEST:
@@ -71,7 +74,7 @@ def _column(array: Array | None, count: int) -> Column:
     return [None] * count if array is None else array
 
 
-class _Rows:
+class Rows:
     """Runs backward for rows of a layout."""
 
     def __init__(
@@ -84,14 +87,30 @@ class _Rows:
         each = 8 * (layout.outputs.size + sum(inputs.size for inputs in layout.inputs))
         self.most_at_once = max(1, BATCH_BYTES // (each + 1))
 
-    def one_by_one(self, asked: NDArray[np.intp]) -> _Found:
-        """A run of backward for each row."""
-        found = self._nothing()
+    def one_by_one(self, asked: NDArray[np.intp], found: _Found | None = None) -> _Found:
+        """A run of backward for each row, added to what is `found` already."""
+        found = found or self._nothing()
         for chunk in self._chunks(asked):
             cotangents = [self._layout.cotangents(row) for row in self._cotangents(chunk)]
             gradients = self._function.vjps(self._primals, cotangents)
             self._put(found, chunk, list(zip(*gradients, strict=True)))
         return found
+
+    def after(self, first: Sequence[Array | None]) -> AnalyticJacobian:
+        """All rows, of which the gradients for the first are known."""
+        found = self._nothing()
+        self._put(found, np.zeros(1, np.intp), [[each] for each in first])
+        matrices, returned = self.one_by_one(self._layout.graphed_rows()[1:], found)
+        return AnalyticJacobian(tuple(matrices), tuple(returned), self._scaling)
+
+    def with_outputs(self) -> tuple[tuple[Array | None, ...], AnalyticJacobian]:
+        """The outputs, and all rows, from one call of forward."""
+        asked = self._layout.graphed_rows()
+        cotangents = [self._layout.cotangents(row) for row in self._cotangents(asked)]
+        outputs, gradients = self._function.valued_vjps(self._primals, cotangents)
+        matrices, returned = found = self._nothing()
+        self._put(found, asked, list(zip(*gradients, strict=True)))
+        return outputs, AnalyticJacobian(tuple(matrices), tuple(returned), self._scaling)
 
     def batched(self, asked: NDArray[np.intp]) -> _Found | None:
         """A run of backward for many rows; None where that cannot be relied on."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
 
@@ -34,7 +35,11 @@ from gradtool.verify.protocol.differentiable import Differentiable
 from gradtool.verify.protocol.observation import Array, Cotangents, Failure, Observation
 from gradtool.verify.randomness import generator, rounded_differently, signed
 from gradtool.verify.thresholds.comparison import ROUNDED_DIFFERENCE
-from gradtool.verify.thresholds.noise import SENSITIVITY_LOOKS, SENSITIVITY_SAFETY
+from gradtool.verify.thresholds.noise import (
+    IRREGULAR_FACTOR,
+    SENSITIVITY_LOOKS,
+    SENSITIVITY_SAFETY,
+)
 
 
 @dataclass(frozen=True)
@@ -119,8 +124,22 @@ class Derivatives:
 
     @cached_property
     def forward(self) -> Observation:
-        """One call without backward."""
+        """One call, without backward or before it."""
+        if self._projected:
+            # What is only compared by random products needs backward right after forward.
+            self.__dict__["baseline"] = self.function.call(self.primals, self._chosen_cotangents)
+            return cast("Observation", self.__dict__["forward"])
         return self.function.call(self.primals)
+
+    def _chosen_cotangents(self, forward: Observation) -> Cotangents | None:
+        self.__dict__["forward"] = forward
+        return None if forward.failure else self.cotangents
+
+    def share_calls(self, other: Derivatives) -> None:
+        """Take over the calls of the same function at the same point that `other` has made."""
+        for name in ("forward", "baseline"):
+            if name in other.__dict__:
+                self.__dict__[name] = other.__dict__[name]
 
     @cached_property
     def layout(self) -> Layout:
@@ -131,7 +150,7 @@ class Derivatives:
             for output, wanted in zip(outputs, self.forward.output_requires_grad, strict=True)
         )
         compared = outputs if self.ungraphed else only(outputs, graphed)
-        return lay_out(
+        layout = lay_out(
             self.primals,
             compared,
             graphed,
@@ -139,11 +158,20 @@ class Derivatives:
             projected=self._projected,
             symmetric=self.symmetric,
         )
+        if self._projected and layout.functionals is not None:
+            layout.functionals.replace(0, self._drawn_cotangent(layout))
+        return layout
+
+    def _drawn_cotangent(self, layout: Layout) -> FloatArray:
+        # Not the same for gradients: products with the cotangent that they are of would not be
+        # random.
+        purpose = f"cotangent of {len(self.primals)}" if self.ungraphed else "cotangent"
+        return signed(generator(self.seed, purpose), layout.outputs.size)
 
     @cached_property
     def cotangent(self) -> FloatArray:
         """A random signed cotangent of all outputs, in coordinates."""
-        return signed(generator(self.seed, "cotangent"), self.layout.outputs.size)
+        return self._drawn_cotangent(self.layout)
 
     @property
     def cotangents(self) -> Cotangents:
@@ -162,8 +190,13 @@ class Derivatives:
         Raises what the user's code or the engine raises in backward.
         """
         scaling = signed(generator(self.seed, "scaling"), self.layout.rows)
+        first = None
+        if self._projected:
+            # The others get cotangents that float32 does not hold: digits that get lost show.
+            scaling *= IRREGULAR_FACTOR
+            scaling[0], first = 1.0, self.baseline.gradients
         return analytic_jacobian(
-            self.function, self.primals, self.layout, scaling, at_once=self._at_once
+            self.function, self.primals, self.layout, scaling, at_once=self._at_once, first=first
         )
 
     @property
@@ -373,7 +406,8 @@ class Derivatives:
         if self.recorded is None:
             return None
         layout, scaling = self.layout, self.analytic.scaling
-        return Witness(self.recorded, self.primals, layout, scaling, self.forward.outputs)
+        outputs = self.forward.outputs
+        return Witness(self.recorded, self.primals, layout, scaling, outputs, self._projected)
 
     def _lost_in_rounding(
         self, argument: int, analytic: FloatArray, numeric: Estimate, decision: DecisionArray

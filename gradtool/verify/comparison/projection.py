@@ -17,6 +17,7 @@ import numpy as np
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.oracle.estimate import Estimate, Status
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.oracle.sampler import Sampler, moved
 from gradtool.verify.oracle.steps import epsilon, scales, typical_scale
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
@@ -24,6 +25,7 @@ from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.thresholds.comparison import (
     DOUBLE_EPS,
+    PROJECTED_BEND,
     PROJECTED_DIFFERENCE,
     PROJECTED_ERROR,
     PROJECTED_GAP,
@@ -41,12 +43,21 @@ def passes(at: Derivatives) -> bool:
 
     Never raises for what the user's code does: False leaves it to the full comparison.
     """
+    timeout = EvaluationTimeout()
+    with timeout.calibrated():
+        _ = at.forward
     if not _is_worthwhile(at) or at.failure or at.witness is None or at.witness.silence:
         return False
     compared = [_compared(at, argument) for argument in at.inputs]
     if any(each.decision.any() for each in compared):
         return False
-    sampler = Sampler(at.function.evaluate, at.primals, at.layout.outputs, at.layout.functionals)
+    sampler = Sampler(
+        at.function.evaluate,
+        at.primals,
+        at.layout.outputs,
+        at.layout.functionals,
+        base=(at.forward.outputs, timeout),
+    )
     if not _is_confirmed(at, sampler, compared):
         return False
     at.settle(compared)
@@ -147,14 +158,22 @@ def _line(at: Derivatives, comparison: Comparison) -> _Line:
 def _agrees(sampler: Sampler, lines: Sequence[_Line]) -> bool:
     """Return True if the slope along all `lines` at once is that of the witness.
 
-    Two steps, of which the difference tells the error of the better one.
+    One step tells where the function is nearly straight. Else the difference to half the step tells
+    the error of the better one.
     """
     with np.errstate(all="ignore"):
         least = np.min([line.size for line in lines], axis=0)
-        wide, narrow = (_quotients(sampler, lines, PROJECTED_STEP * part) for part in (1.0, 0.5))
+        slope = np.sum([line.slope for line in lines], axis=0)
+        wide = _quotients(sampler, lines, PROJECTED_STEP)
+        straight = (np.abs(wide.central - slope) <= PROJECTED_DIFFERENCE * least) & (
+            wide.gap <= PROJECTED_BEND * least
+        )
+        if straight.all():
+            return True
+        narrow = _quotients(sampler, lines, PROJECTED_STEP / 2)
         error = np.abs(wide.central - narrow.central)
         allowed = PROJECTED_DIFFERENCE * least + 4 * error
-        agrees = np.abs(narrow.central - sum(line.slope for line in lines)) <= allowed
+        agrees = np.abs(narrow.central - slope) <= allowed
         known = error <= PROJECTED_ERROR * least
         # Where there is no kink the slopes of both sides meet as the step shrinks.
         smooth = narrow.gap <= np.maximum(PROJECTED_GAP * wide.gap, allowed)

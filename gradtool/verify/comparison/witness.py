@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gradtool.verify.comparison.analytic import analytic_jacobian
+from gradtool.verify.comparison.analytic import Rows, analytic_jacobian
 from gradtool.verify.comparison.compare import Decision, decide
 from gradtool.verify.comparison.tolerance import Tolerance, default_rtol
 from gradtool.verify.oracle.estimate import Estimate, Status
@@ -34,6 +34,7 @@ class Witness:
         layout: The rows and columns of its Jacobians: those of the Function.
         scaling: The scaling of each row, as of the Function's own Jacobian.
         outputs: The outputs of the Function at the point, which the recorded one must have.
+        in_one_run: All rows are to come from the call that shows the outputs: they are few.
     """
 
     function: Differentiable
@@ -41,10 +42,13 @@ class Witness:
     layout: Layout
     scaling: FloatArray
     outputs: Sequence[Array | None]
+    in_one_run: bool = False
 
     @cached_property
     def _found(self) -> tuple[tuple[FloatArray, ...] | None, str | None]:
         """The Jacobians; or the reason why there are none."""
+        if self.in_one_run:
+            return self._found_at_once()
         seen = self.function.call(self.primals)
         if seen.failure:
             return None, f"forward cannot be recorded: {seen.failure.message}"
@@ -64,6 +68,20 @@ class Witness:
             )
         except Exception as error:  # What the steps of the user's forward raise has no bounds.
             return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"
+        return jacobian.matrices, None
+
+    def _found_at_once(self) -> tuple[tuple[FloatArray, ...] | None, str | None]:
+        """The same from one call, which says less of why there are none."""
+        # What backward has lost the graph of, the recorded forward may have kept.
+        graphed = tuple(block.stop > block.start for block in self.layout.outputs.blocks)
+        layout = replace(self.layout, graphed=graphed)
+        rows = Rows(self.function, self.primals, layout, self.scaling)
+        try:
+            outputs, jacobian = rows.with_outputs()
+        except Exception as error:  # What the steps of the user's forward raise has no bounds.
+            return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"
+        if not _same(outputs, self.outputs):
+            return None, "forward gives different results when it is recorded"
         return jacobian.matrices, None
 
     @property

@@ -117,7 +117,7 @@ def _is_gated(subject: Subject, argument: int, plain: Array | None, negated: Arr
 
     Either a gate closes what the derivative lets through, or it opens what that holds back.
     """
-    comparison = subject.first.comparison(argument)
+    comparison = subject.first_in_full.comparison(argument)
     (cotangent, *others) = (c for c in subject.first.cotangents if c is not None)
     if plain is None or negated is None or others or cotangent.shape != plain.shape:
         return False

@@ -44,7 +44,8 @@ class Sampler:
 
     A point at which the function raises, returns arrays of other shapes or does not end is outside
     its domain: all its outputs are NaN there. With `rows` (functionals of the
-    outputs) the sampler returns their values instead of the outputs themselves.
+    outputs) the sampler returns their values instead of the outputs themselves. `base` has the
+    outputs at `primals` and a limit that knows how long they take, where that was seen already.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Sampler:
         outputs: Coordinates,
         rows: Functionals | None = None,
         evaluate_many: EvaluateMany | None = None,
+        base: tuple[Sequence[Array | None], EvaluationTimeout] | None = None,
     ) -> None:
         self._evaluate = evaluate
         self._evaluate_many = evaluate_many
@@ -64,9 +66,13 @@ class Sampler:
         self.primals = [np.asarray(primal, order="C") for primal in primals]
         self.size = outputs.size if rows is None else len(rows)
         self._timeout = EvaluationTimeout()
-        # Unlimited: the case was already called at this point, so it ends.
-        with self._timeout.calibrated():
-            self.base = self._at(self.primals)
+        if base is not None:
+            outputs_there, self._timeout = base
+            self.base = self._compared(outputs_there)
+        else:
+            # Unlimited: the case was already called at this point, so it ends.
+            with self._timeout.calibrated():
+                self.base = self._at(self.primals)
         self.is_batched = False
         """A batch was used."""
 
@@ -94,10 +100,13 @@ class Sampler:
     def _at(self, primals: Point) -> FloatArray:
         with np.errstate(all="ignore"):
             try:
-                vector = self._outputs.flatten(self._evaluate(primals))
+                return self._compared(self._evaluate(primals))
             except Exception:  # Out of its domain a function may raise anything.
                 return np.full(self.size, np.nan)
-            return vector if self._rows is None else self._rows.of(vector)
+
+    def _compared(self, outputs: Sequence[Array | None]) -> FloatArray:
+        vector = self._outputs.flatten(outputs)
+        return vector if self._rows is None else self._rows.of(vector)
 
     def at_many(self, points: Iterable[Point], count: int) -> Iterator[FloatArray]:
         """The outputs at each of `count` points."""

@@ -7,12 +7,14 @@ them counts as that many.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 from gradtool.results.report import Cost
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import (
     Array,
+    ChooseCotangents,
     Cotangents,
     Observation,
     Primals,
@@ -86,10 +88,26 @@ class _Counted:
         return call
 
     def call(
-        self, primals: Primals, cotangents: Cotangents | None = None, **options: Any
+        self,
+        primals: Primals,
+        cotangents: Cotangents | ChooseCotangents | None = None,
+        **options: Any,
     ) -> Observation:
+        if callable(cotangents):
+            return self._inner.call(primals, partial(self._chosen, cotangents), **options)
         self._count(backwards=int(cotangents is not None))
         return self._inner.call(primals, cotangents, **options)
+
+    def _chosen(self, choose: ChooseCotangents, forward: Observation) -> Cotangents | None:
+        cotangents = choose(forward)
+        self._count(backwards=int(cotangents is not None))
+        return cotangents
+
+    def valued_vjps(
+        self, primals: Primals, rows: Sequence[Cotangents]
+    ) -> tuple[tuple[Array | None, ...], list[tuple[Array | None, ...]]]:
+        self._count(backwards=len(rows))
+        return self._inner.valued_vjps(primals, rows)
 
     def vjps(self, primals: Primals, rows: Sequence[Cotangents]) -> list[tuple[Array | None, ...]]:
         self._count(backwards=len(rows))
@@ -112,14 +130,14 @@ class _Counted:
 
     def interleaved(
         self,
-        primals: tuple[Primals, Primals],
-        cotangents: tuple[Cotangents, Cotangents],
-        second: Examinable | None = None,
-    ) -> tuple[Observation, Observation]:
-        self._count(backwards=1, times=2)
-        # Unwrapped, or the second call would be counted twice.
-        other = second._inner if isinstance(second, _Counted) else second
-        return self._inner.interleaved(primals, cotangents, other)
+        primals: Sequence[Primals],
+        cotangents: Sequence[Cotangents],
+        others: Sequence[Examinable] = (),
+    ) -> Sequence[Observation]:
+        self._count(backwards=1, times=len(primals))
+        # Unwrapped, or the other calls would be counted twice.
+        inner = [each._inner if isinstance(each, _Counted) else each for each in others]
+        return self._inner.interleaved(primals, cotangents, inner)
 
     def backward_map(self, cotangents: Cotangents) -> Examinable:
         return _counted(self._inner.backward_map(cotangents), self._counter, self._order + 1)

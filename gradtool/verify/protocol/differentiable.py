@@ -17,6 +17,7 @@ from gradtool.verify.protocol.observation import (
     Argument,
     Array,
     ChangedByJvp,
+    ChooseCotangents,
     Cotangents,
     Cut,
     Leak,
@@ -62,12 +63,13 @@ class Differentiable(Protocol):
     def call(
         self,
         primals: Primals,
-        cotangents: Cotangents | None = None,
+        cotangents: Cotangents | ChooseCotangents | None = None,
         *,
         needs: Sequence[bool] | None = None,
     ) -> Observation:
         """One fully observed call: forward, and backward when `cotangents` are given.
 
+        They may also be chosen by what forward shows.
         `needs` overrides which arguments require a gradient. Never raises for what the
         user's code does: that is `Observation.failure`.
         """
@@ -77,6 +79,11 @@ class Differentiable(Protocol):
 
         Raises what the user's code or the engine raises.
         """
+
+    def valued_vjps(
+        self, primals: Primals, rows: Sequence[Cotangents]
+    ) -> tuple[tuple[Array | None, ...], list[tuple[Array | None, ...]]]:
+        """As `vjps`, with the outputs of the forward."""
 
     def evaluate_many(
         self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True
@@ -192,7 +199,7 @@ class Examinable(Differentiable, Protocol):
     def call(
         self,
         primals: Primals,
-        cotangents: Cotangents | None = None,
+        cotangents: Cotangents | ChooseCotangents | None = None,
         *,
         needs: Sequence[bool] | None = None,
         input_layout: MemoryLayout | None = None,
@@ -282,15 +289,15 @@ class Examinable(Differentiable, Protocol):
 
     def interleaved(
         self,
-        primals: tuple[Primals, Primals],
-        cotangents: tuple[Cotangents, Cotangents],
-        second: Examinable | None = None,
-    ) -> tuple[Observation, Observation]:
-        """Two calls: first both forwards, then both backwards in the same order.
+        primals: Sequence[Primals],
+        cotangents: Sequence[Cotangents],
+        others: Sequence[Examinable] = (),
+    ) -> Sequence[Observation]:
+        """Some calls: first all forwards, then all backwards in the same order.
 
-        The second one is a call of `second`, one of `siblings`, if that is given. A Function
-        without hidden state shows what two calls of `call` show. What the second call does to
-        what the first returned is in `Observation.mutated_outputs` and `mutated_gradients`.
+        Those after the first are calls of `others`, this or `siblings`, if these are given. A
+        Function without hidden state shows what as many calls of `call` show. What the others do
+        to what the first returned is in `Observation.mutated_outputs` and `mutated_gradients`.
         """
 
     def call_with_input_changed_between(

@@ -6,7 +6,7 @@ and layout and back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -151,6 +151,10 @@ class Observation:
     """
     buffers_changed_in_backward: tuple[str, ...] = ()
     """The same for ``backward``, with attributes of ctx among them: ``ctx.mask``."""
+
+
+ChooseCotangents = Callable[[Observation], Cotangents | None]
+"""The cotangents for what forward showed, its failure included; None for no backward."""
 
 
 @dataclass(frozen=True)

@@ -114,18 +114,31 @@ def _is_rough(subject: Subject) -> bool:
 
 def _far_out(subject: Subject, plain: Gradients) -> Flaw | None:
     """A flaw for cotangents far larger or smaller than a loss usually sends."""
-    for factor in (each for each in FAR_COTANGENT_FACTORS if _is_in_range(plain, each)):
-        row = _times(subject.first.cotangents, factor)
-        try:
-            with EvaluationTimeout().limited():
-                (found,) = subject.function.vjps(subject.first.primals, [row])
-        except Exception:  # An iteration may need cotangents of the usual size to end.
-            continue
+    factors = [each for each in FAR_COTANGENT_FACTORS if _is_in_range(plain, each)]
+    for factor, found in _far_gradients(subject, factors).items():
         kept = tuple(None if p is None else f for f, p in zip(found, plain, strict=True))
         flaw = _unlike(subject, plain, kept, factor)
         if flaw:
             return flaw
     return None
+
+
+def _far_gradients(subject: Subject, factors: list[float]) -> dict[float, Gradients]:
+    """The gradients for multiples of the cotangent; one by one where they fail together."""
+    together = _limited(subject, factors)
+    if together or len(factors) < 2:
+        return together
+    return {key: found for each in factors for key, found in _limited(subject, [each]).items()}
+
+
+def _limited(subject: Subject, factors: list[float]) -> dict[float, Gradients]:
+    rows = [_times(subject.first.cotangents, factor) for factor in factors]
+    try:
+        with EvaluationTimeout().limited(max(1, len(rows))):
+            found = subject.function.vjps(subject.first.primals, rows) if rows else []
+    except Exception:  # An iteration may need cotangents of the usual size to end.
+        return {}
+    return dict(zip(factors, found, strict=True))
 
 
 def _is_in_range(plain: Gradients, factor: float) -> bool:

@@ -108,15 +108,27 @@ def _flaw(subject: Subject, when: str, undefined: frozenset[int]) -> Flaw | None
             for i, c in enumerate(cotangents)
         ],
     ]
-    without, zeros = (subject.function.call(subject.first.primals, row) for row in rows)
+    without = subject.function.call(subject.first.primals, rows[0])
     flaw = failure_of_run(without, when, _HINT)
-    if flaw or without.gradients is None or zeros.gradients is None:
+    if flaw or without.gradients is None:
         return flaw
-    flaw = gradient_difference(subject, without.gradients, zeros.gradients, when, _HINT)
+    zeros = _gradients(subject, rows[1], is_zero=undefined >= _defined(cotangents))
+    if zeros is None:
+        return None
+    flaw = gradient_difference(subject, without.gradients, zeros, when, _HINT)
     once = subject.function.declares_once_differentiable
     if flaw or once or without.materializes or undefined >= _defined(cotangents):
         return flaw
     return _second_flaw(subject, f"in double backward {when}", rows)
+
+
+def _gradients(
+    subject: Subject, row: Sequence[Array | None], *, is_zero: bool
+) -> Sequence[Array | None] | None:
+    """The gradients for a cotangent; those for zero may be known."""
+    if is_zero and subject.gradients_for_zero is not None:
+        return subject.gradients_for_zero
+    return subject.function.call(subject.first.primals, row).gradients
 
 
 def _second_flaw(subject: Subject, when: str, rows: list[list[Array | None]]) -> Flaw | None:

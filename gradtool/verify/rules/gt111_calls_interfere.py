@@ -65,6 +65,7 @@ https://pytorch.org/docs/stable/notes/extending.html
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,40 +101,49 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_compare)
     with warnings.catch_warnings():  # The user did not ask for the other call.
         warnings.simplefilter("ignore")
-        found = (_met(subject, other) for other in interfering_calls(subject))
-        flaw = next((each for each in found if each), None)
-        flaw = flaw or _stale(subject) or _cached(subject)
+        others = list(interfering_calls(subject))
+        # All at once first: only where something shows does it matter which call it was.
+        if others and _met(subject, others):
+            found = (_met(subject, [other]) for other in others)
+            flaw = next((each for each in found if each), None)
+        else:
+            flaw = None
+        flaw = flaw or _stale(subject, others) or _cached(subject)
     return failed(flaw) if flaw else passed()
 
 
-def _met(subject: Subject, other: InterferingCall) -> Flaw | None:
-    """A flaw when the `other` call between forward and backward changes something."""
-    first, second = subject.function.interleaved(
-        (subject.first.primals, other.primals),
-        (subject.first.cotangents, other.cotangents),
-        other.function,
+def _met(subject: Subject, others: Sequence[InterferingCall]) -> Flaw | None:
+    """A flaw when the `others` between forward and backward of the case's call change something."""
+    first, *seen = subject.function.interleaved(
+        [subject.first.primals, *(other.primals for other in others)],
+        [subject.first.cotangents, *(other.cotangents for other in others)],
+        [other.function for other in others],
     )
-    when = f"when another call{other.how} runs between forward and backward"
-    flaw = failure_of_run(first, when, _HINT) or failure_of_run(second, when, _HINT)
-    flaw = flaw or _overwritten(subject, first)
-    if flaw is None and first.gradients is not None and second.gradients is not None:
+    when = f"when another call{others[0].how} runs between forward and backward"
+    flaws = (failure_of_run(each, when, _HINT) for each in (first, *seen))
+    flaw = next(filter(None, flaws), None) or _overwritten(subject, first)
+    if flaw is None and first.gradients is not None:
         baseline = subject.first.baseline.gradients or ()
         flaw = _changed(subject, first.gradients, baseline, when)
-        flaw = flaw or _changed(subject, second.gradients, other.gradients, when)
+        for each, other in zip(seen, others, strict=True):
+            if flaw is None and each.gradients is not None:
+                flaw = _changed(subject, each.gradients, other.gradients, when)
     return flaw
 
 
-def _stale(subject: Subject) -> Flaw | None:
-    """A flaw when a later call, at another point, wrongly gives the gradient of the first."""
-    if Decision.FAIL in (subject.given.worst, subject.withheld.worst):
-        return None
+def _stale(subject: Subject, others: Sequence[InterferingCall]) -> Flaw | None:
+    """A flaw when a call at another point, by itself, wrongly gives the gradient of the first."""
     first, seed = subject.first, subject.seed
+    baseline = first.baseline.gradients or ()
+    nearby = next((each for each in others if each.is_nearby), None)
+    if nearby is None or not _repeats(nearby.gradients, baseline):
+        return None
+    # A surrogate may be constant, and right only where the case is.
+    if subject.recognized or Decision.FAIL in (subject.given.worst, subject.withheld.worst):
+        return None
     point = shifted(first.primals, LATER_CALL_SHIFT, generator(seed, "a later call"))
     later = subject.function.call(point, first.cotangents).gradients
-    baseline = first.baseline.gradients or ()
-    if later is None or not any(g is not None and g.any() for g in later):
-        return None
-    if not all(_equal(one, other) for one, other in zip(later, baseline, strict=False)):
+    if later is None or not _repeats(later, baseline):
         return None
     try:
         if not any(
@@ -188,6 +198,12 @@ def _same_values(one: Array | None, other: Array | None) -> bool:
     if not (is_continuous(one.dtype) and is_continuous(other.dtype)):
         return np.array_equal(one, other)
     return not differing_entries(one, other)[0].any()
+
+
+def _repeats(later: Gradients, earlier: Gradients) -> bool:
+    """Return True for the same gradients, if not all are zero."""
+    pairs = zip(later, earlier, strict=False)
+    return any(g is not None and g.any() for g in later) and all(_equal(*pair) for pair in pairs)
 
 
 def _equal(one: Array | None, other: Array | None) -> bool:

@@ -100,21 +100,40 @@ def _check(subject: Subject) -> Answer:
         return skipped("no input has an extent to make zero")
     with warnings.catch_warnings():  # The user did not ask for empty tensors.
         warnings.simplefilter("ignore")
-        axes = next((each for each in choices if _is_meant(subject, each)), None)
-        return _asked(subject, axes or max(choices, key=len), is_meant=axes is not None)
+        runs = ((each, _run(subject, each)) for each in choices)
+        meant = next((pair for pair in runs if _is_meant(subject, *pair)), None)
+        if meant:
+            return _asked(subject, *meant, is_meant=True)
+        axes = max(choices, key=len)
+        return _asked(subject, axes, _run(subject, axes), is_meant=False)
 
 
-def _asked(subject: Subject, axes: Axes, *, is_meant: bool) -> Answer:
+def _run(subject: Subject, axes: Axes) -> Observation:
+    """A call with these axes empty, and backward where forward has a result to start from."""
     empty = _shortened(subject.first.primals, axes, 0)
-    forward = subject.function.call(empty)
-    if forward.failure:
-        return passed("forward does not accept empty inputs")
-    cotangents = _ones(forward)
-    if all(c is None for c in cotangents):
-        return passed("no output requires a gradient for empty inputs")
-    if any(o is not None and not np.isfinite(o).all() for o in forward.outputs):
-        return passed("forward has no finite result for empty inputs")
-    flaw = failure_of_run(subject.function.call(empty, cotangents), _WHEN, _HINT)
+
+    def choose(forward: Observation) -> Sequence[Array | None] | None:
+        return None if _refused(forward) else _ones(forward)
+
+    return subject.function.call(empty, choose)
+
+
+def _refused(seen: Observation) -> str | None:
+    """The reason why there is nothing to send back through empty outputs."""
+    if seen.failure and seen.failure.stage == "forward":
+        return "forward does not accept empty inputs"
+    if all(c is None for c in _ones(seen)):
+        return "no output requires a gradient for empty inputs"
+    if any(o is not None and not np.isfinite(o).all() for o in seen.outputs):
+        return "forward has no finite result for empty inputs"
+    return None
+
+
+def _asked(subject: Subject, axes: Axes, seen: Observation, *, is_meant: bool) -> Answer:
+    refused = _refused(seen)
+    if refused:
+        return passed(refused)
+    flaw = failure_of_run(seen, _WHEN, _HINT)
     if not flaw:
         return passed()
     if not is_meant or _AMBIGUOUS in flaw.message or _SINGULAR in flaw.message:
@@ -147,7 +166,7 @@ def _choices(primals: Sequence[Array]) -> Iterator[Axes]:
     yield from dict.fromkeys(map(frozenset, (leading, {(first, 0)}, equal)))
 
 
-def _is_meant(subject: Subject, axes: Axes) -> bool:
+def _is_meant(subject: Subject, axes: Axes, empty: Observation) -> bool:
     """Return True if these are one axis of every output, which nothing sums over or broadcasts.
 
     A reduced axis leaves an output of its shape, and two axes that are one by accident shorten an
@@ -157,14 +176,15 @@ def _is_meant(subject: Subject, axes: Axes) -> bool:
     argument, axis = next(iter(axes))
     extent = primals[argument].shape[axis]
     before = subject.first.forward.outputs
-    return all(
-        _shortens_one_axis(before, subject.function.call(_shortened(primals, axes, length)))
-        for length in {0, extent - 1}
-    )
+    if not _shortens_one_axis(before, empty) or extent == 1:
+        return _shortens_one_axis(before, empty)
+    shorter = subject.function.call(_shortened(primals, axes, extent - 1))
+    return _shortens_one_axis(before, shorter)
 
 
 def _shortens_one_axis(before: Sequence[Array | None], after: Observation) -> bool:
-    if after.failure or len(after.outputs) != len(before):
+    raised = after.failure and after.failure.stage == "forward"
+    if raised or len(after.outputs) != len(before):
         return False
     return all(
         one.ndim == other.ndim and sum(map(int.__ne__, one.shape, other.shape)) == 1

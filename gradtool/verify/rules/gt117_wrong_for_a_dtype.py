@@ -104,7 +104,7 @@ def _of_precision(subject: Subject) -> tuple[Flaw, ...]:
     if variant is None:
         return ()
     when = f"for {variant.dtype} inputs, which forward accepts"
-    seen = subject.function.call(variant.primals, variant.cotangents)
+    seen = variant.seen
     raised = failure_of_run(seen, when, _HINT)
     if raised:
         return (replace(raised, severity=Severity.NOTE),)

@@ -107,7 +107,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
 
 def _declaration(subject: Subject) -> str:
     """The entry of the configuration that declares all surrogates of the Function."""
-    names = [subject.function.arguments[i].name for i in sorted(subject.surrogates)]
+    chosen = sorted(subject.declared | subject.recognized.keys())
+    names = [subject.function.arguments[i].name for i in chosen]
     bent = any(kind != INJECTED for kind in subject.not_linear.values())
     broken = {"GT107": bent and not subject.random, "GT110": subject.random}
     ignored = ", ".join(f"{code}: WHY" for code, found in broken.items() if found)

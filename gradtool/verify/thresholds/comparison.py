@@ -246,6 +246,14 @@ a second derivative, and one at a kink. Doubled: kinks pass for smooth. Halved: 
 the full comparison.
 """
 
+PROJECTED_BEND = 2.0**-14
+"""Unit: part of the derivative along the direction. The gap between the quotients of both sides of
+one step below which a second, narrower one is not needed: 8 times the step. Without a kink it is
+the step times the curvature, in the inputs' own size. Doubled: a kink of one entry in 10^8 passes
+for smooth instead of one in 2.7*10^8. Halved: functions with a curvature of 4 pay for the narrower
+step.
+"""
+
 PROJECTED_SPREAD = 1e-12
 """Unit: part of the array's typical size. A smaller entry is moved far from where it is, along
 directions of the others' size; of a million normal numbers none is. Doubled or halved: nothing but

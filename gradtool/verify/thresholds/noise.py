@@ -181,12 +181,6 @@ IRREGULAR_FACTOR = 0.7853981633974483
 that float32 does not hold. Doubled or halved: the same, for its digits are what counts.
 """
 
-EXACTLY_SCALED = 1e-12
-"""Unit: part of the gradient's largest entry. A backward in double precision gives cotangents times
-a factor the gradient times that factor, to some roundings of 2e-16; cotangents in float32 leave up
-to 6e-8. Doubled: little changes. Halved: the search for lost digits is made more often.
-"""
-
 JITTER_OVER_OUTPUTS = 100.0
 """Unit: times the jitter that the outputs explain. A gradient has a few more operations than its
 output, and a condition number of its own. Doubled: the loss of two and a half digits is excused.
