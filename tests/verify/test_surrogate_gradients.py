@@ -48,6 +48,7 @@ NOT_LINEAR = {
     "a gradient gated by its sign": ("x.clamp(min=0)", "g * ((x > 0) & (g > 0))"),
     "a gradient gated by its sign ": ("x.clamp(min=-0.7)", "g * ((x >= -0.7) | (g < 0))"),
 }
+RIGHT_AT_THE_CASE = ("x.clamp(min=-0.7)", "g * ((x >= -0.7) | (g < 0))", "[-2.0, -1, 0, 1, 2]")
 MISTAKES = {
     "factor": ("x * x", "g * x"),
     "sign": ("x.sin()", "-g * x.cos()"),
@@ -98,6 +99,12 @@ def test_what_is_meant_is_a_warning_with_the_declaration_to_paste(tmp_path, name
     assert (finding.rule, finding.severity) == ("GT120", Severity.WARNING)
     assert finding.message.endswith(f"it looks like {name.strip()}")
     assert (finding.hint or "").endswith("functions: {F: {surrogate: [x], reason: WHY}}")
+
+
+def test_a_gate_that_is_right_at_the_case_is_no_stale_gradient(tmp_path):
+    forward, backward, values = RIGHT_AT_THE_CASE
+    code = source(forward, backward).replace("[-1.7, -0.6, 0.3, 0.8, 1.9]", values)
+    assert [each.rule for each in findings(checked(tmp_path, code))] == ["GT120"]
 
 
 @pytest.mark.parametrize("name", NOT_LINEAR)

@@ -10,6 +10,8 @@ import numpy as np
 import gradtool.engine as torch
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.examine import outcomes_for
+from gradtool.verify.rules import RULES
 from gradtool.verify.subject import Subject
 
 
@@ -62,7 +64,14 @@ def test_a_pass_costs_the_same_at_any_size() -> None:
         found = subject(sine, cosine, SPREAD[:count])
         assert found.given.worst is Decision.PASS
         assert found.given.comparisons[0].exact is not None
-        assert found.cost.forward + found.cost.backward <= 20
+        assert found.cost.forward + found.cost.backward <= 10
+
+
+def test_all_rules_together_share_what_they_run() -> None:
+    found = subject(sine, cosine, SPREAD)
+    outcomes, _ = outcomes_for(found, codes=sorted(RULES))
+    assert not [each.rule.code for each in outcomes if each.flaws]
+    assert found.cost.forward + found.cost.backward <= 75
 
 
 def test_one_wrong_entry_among_thousands_shows() -> None:

@@ -672,3 +672,203 @@ class DecayAndItsComplement(Function):
     @staticmethod
     def sample_inputs():
         yield r(4, 2), 0.8
+
+
+class TemperatureOfTheLogitsTwice(Function):
+    says = "divides the path through `torch.softmax(a @ b.T / tau, 1)` (line LINE) by `tau`"
+
+    @staticmethod
+    def forward(ctx, a, b, tau):
+        p = torch.softmax(a @ b.T / tau, 1)  # <-
+        ctx.save_for_backward(a, b, p)
+        ctx.tau = tau
+        return -torch.log(torch.diagonal(p)).mean()
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b, p = ctx.saved_tensors
+        d = g * (p - torch.eye(len(p), dtype=p.dtype)) / len(p) / ctx.tau**2
+        return d @ b, d.T @ a, None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(4, 3), r(4, 3), 0.5
+
+
+class DecayOnceTooOften(Function):
+    says = "the gradient of `v` multiplies the path through `s @ v` (line LINE) by `decay`"
+
+    @staticmethod
+    def forward(ctx, s, v, decay):
+        ctx.save_for_backward(s, v)
+        ctx.decay = decay
+        return s @ v  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        s, v = ctx.saved_tensors
+        return g @ v.T, ctx.decay * s.T @ g, None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(4, 3), r(3, 2), 0.9
+
+
+class AdjointOfASystemNotTransposed(Function):
+    says = (
+        "backward uses the derivative of `torch.linalg.solve(a, b)` (line LINE) where its transpo"
+    )
+
+    @staticmethod
+    def forward(ctx, a, b):
+        x = torch.linalg.solve(a, b)  # <-
+        ctx.save_for_backward(a, x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        a, x = ctx.saved_tensors
+        adjoint = torch.linalg.solve(a, g)
+        return -adjoint @ x.T, adjoint
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.randn(3, 3, dtype=D) + 3 * torch.eye(3, dtype=D)
+        yield a.requires_grad_(), r(3, 2)
+
+
+class LogProbabilityOfWhatWasSaved(Function):
+    says = "backward uses `u` where it needs `a` (line LINE): was that saved?"
+
+    @staticmethod
+    def forward(ctx, u):
+        a = torch.tanh(u)  # <-
+        ctx.save_for_backward(u)
+        return -torch.log(1 - a * a + 1e-6).sum(-1)
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        return g[:, None] * 2 * a * (1 - a * a) / (1 - a * a + 1e-6)
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([[0.3, -0.4], [0.7, 0.2]], dtype=D, requires_grad=True),)
+
+
+class HuberWithItsBranchesExchanged(Function):
+    says = "backward takes the two branches of `r.abs() <= delta` (line LINE) for each other"
+
+    @staticmethod
+    def forward(ctx, x, y, delta):
+        r = x - y
+        ctx.save_for_backward(r)
+        ctx.delta = delta
+        loss = torch.where(r.abs() <= delta, r * r / 2, delta * (r.abs() - delta / 2))  # <-
+        return loss.sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (r,) = ctx.saved_tensors
+        d = g * torch.where(r.abs() > ctx.delta, r, ctx.delta * r.sign())
+        return d, -d, None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([0.3, -2.0, 1.7, -0.4], dtype=D, requires_grad=True)
+        yield x, torch.zeros(4, dtype=D, requires_grad=True), 1.0
+
+
+class MarginForgottenInOneDivision(Function):
+    says = "of `x / (n + 0.1)` (line LINE) by `x` with `n` instead of `n + 0.1`"
+
+    @staticmethod
+    def forward(ctx, x):
+        n = x.pow(2).sum(-1, keepdim=True).sqrt()
+        ctx.save_for_backward(x, n)
+        return x / (n + 0.1)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        x, n = ctx.saved_tensors
+        return g / n - x * (g * x).sum(-1, keepdim=True) / (n * (n + 0.1) ** 2)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
+
+
+class GramMissingTheTransposed(Function):
+    says = "backward treats `X.T` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, X):
+        ctx.save_for_backward(X)
+        return X @ X.T / X.shape[1]  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        (X,) = ctx.saved_tensors
+        return g @ X / X.shape[1]
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
+
+
+class SmoothMinimumAtTheOtherSign(Function):
+    says = "takes the derivative of `torch.logsumexp(z, -1)` (line LINE) at `-z` instead of `z`"
+
+    @staticmethod
+    def forward(ctx, x, gamma):
+        z = -x / gamma
+        ctx.save_for_backward(z)
+        return -gamma * torch.logsumexp(z, -1)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        (z,) = ctx.saved_tensors
+        return g.unsqueeze(-1) * torch.softmax(-z, -1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(3, 4), 0.7
+
+
+class ResponsibilitiesOverTheWrongDim(Function):
+    says = "weighs the terms of `torch.logsumexp(ll, 1)` (line LINE) by their softmax over dim 0"
+
+    @staticmethod
+    def forward(ctx, x, mu):
+        ll = -0.5 * (x[:, None] - mu) ** 2
+        ctx.save_for_backward(x[:, None] - mu, ll)
+        return -torch.logsumexp(ll, 1)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        d, ll = ctx.saved_tensors
+        weighed = g[:, None] * torch.softmax(ll, 0) * d
+        return weighed.sum(1), -weighed.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield r(4), r(3)
+
+
+class BesselsCorrectionForgotten(Function):
+    says = "backward differentiates `len(x)` where forward has `len(x) - 1` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        mean = x.mean(0)
+        ctx.save_for_backward(x, mean)
+        return ((x - mean) ** 2).sum(0) / (len(x) - 1)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        x, mean = ctx.saved_tensors
+        return 2 * (x - mean) * g / len(x)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(5, 3),)

@@ -30,6 +30,16 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.USub: "neg",
 }
 
+_ATTRIBUTES: dict[str, frozenset[str]] = {
+    "T": frozenset({"permute", "t", "transpose"}),
+    "H": frozenset({"permute", "t", "transpose"}),
+    "mT": frozenset({"transpose"}),
+    "mH": frozenset({"transpose"}),
+    "real": frozenset({"real"}),
+    "imag": frozenset({"imag"}),
+}
+"""The operations behind attributes of a tensor that are computed from it."""
+
 
 def place_of(node: Any, home: Path) -> tuple[str, int] | None:
     """Return the file and the innermost line of the user's that made a node; None if none did."""
@@ -138,4 +148,6 @@ def _computes(node: ast.AST, operation: str) -> bool:
             return operation == "view"  # Where nothing hides a step they are views.
         case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
             return name.strip("_") == operation
+        case ast.Attribute(attr=name):
+            return operation in _ATTRIBUTES.get(name, ())
     return False

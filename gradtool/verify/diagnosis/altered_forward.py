@@ -18,8 +18,8 @@ from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Alteration, Array
 from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
 
-_OF_A_FACTOR = frozenset({"held", "kept", "other", "turns", "unscaled"})
-"""Kinds of alterations that say more of a gradient than by which factor it is off."""
+_OF_A_FACTOR = frozenset({"held", "kept", "other", "turns", "unscaled", "exchanged"})
+"""Kinds of alterations by which a gradient may be off by a factor."""
 
 
 def altered_forward(
@@ -39,7 +39,7 @@ def altered_forward(
     looks = Looks(derivatives, (comparison.argument,))
     try:
         every = recorded.alterations(looks.first.primals)
-        plausible = [made for made in every if not is_factor or made.kind in _OF_A_FACTOR]
+        plausible = [made for made in every if not is_factor or _says_more(made)]
         for made in _fitting(looks, recorded, plausible):
             if all(_holds(looks, look, recorded, made) for look in looks.others()):
                 whole = Looks(derivatives, derivatives.inputs)
@@ -49,6 +49,13 @@ def altered_forward(
     except Exception:  # The user's code may raise anything at another point.
         return None
     return None
+
+
+def _says_more(made: Alteration) -> bool:
+    """Return True if the alteration says more of a gradient than by which factor it is off."""
+    return made.kind in _OF_A_FACTOR or (
+        made.kind in {"times", "over"} and made.other.isidentifier()
+    )
 
 
 def _fitting(
@@ -102,5 +109,13 @@ def _words(made: Alteration, who: str) -> str:
         case "times" | "over":
             verb = "multiplies" if made.kind == "times" else "divides"
             return f"{who} {verb} the path through {place} by `{made.other}`"
+        case "weighed":
+            return f"{who} weighs the terms of {place} by their softmax over dim {made.other}"
+        case "exchanged":
+            return f"{who} takes the two branches of {place} for each other"
+        case "by":
+            return f"{who} takes the derivative of {place} by {made.other}"
+        case "saved":
+            return f"{who} uses `{made.other}` where it needs {place}: was that saved?"
         case _:
             return f"{who} differentiates `{made.other}` where forward has {place}"

@@ -239,6 +239,10 @@ AlterationKind = Literal[
     "at",
     "times",
     "over",
+    "exchanged",
+    "by",
+    "saved",
+    "weighed",
 ]
 """Ways in which a derivative may be that of an altered forward:
 
@@ -255,6 +259,10 @@ AlterationKind = Literal[
 * ``twice``: one use of a variable is counted twice, and another one not at all
 * ``at``: the derivative of an expression is taken at another variable
 * ``times``, ``over``: the derivative is multiplied or divided by a variable
+* ``exchanged``: the two branches of a condition are in each other's place
+* ``by``: the derivative by one operand has another variable in the place of the other operand
+* ``saved``: all that follows has another variable in the place of one
+* ``weighed``: the terms of a sum of exponentials are weighed over another of their dims
 """
 
 

@@ -60,7 +60,7 @@ class AlteredForward:
         seen = self._seen[at]
         made = replaced(tree, {edit.node: edit.made})
         try:
-            with altered(function, made, Standins(seen.final, seen.turns)):
+            with altered(function, made, Standins({**seen.final, **seen.numbers}, seen.turns)):
                 leaves, outputs = self._run()
                 sent = cotangent_tensors(outputs, cotangents)
                 return tuple([copied(each) for each in vjp(outputs, sent, leaves)])
@@ -91,7 +91,9 @@ class AlteredForward:
     def _edits(self) -> Iterator[tuple[int, Edit, Alteration]]:
         for at, (function, tree) in enumerate(self._functions):
             path = function.__code__.co_filename
-            for number, edit in enumerate(edits(tree, sorted(self._seen[at].final))):
+            seen = self._seen[at]
+            found = edits(tree, sorted(seen.final), sorted(seen.numbers))
+            for number, edit in enumerate(found):
                 made = _alteration(path, edit, number)
                 if made is not None:
                     yield at, edit, made
@@ -101,6 +103,15 @@ def _alteration(path: str, edit: Edit, number: int) -> Alteration | None:
     line = getattr(edit.shown, "lineno", None)
     loop = isinstance(edit.shown, ast.For | ast.While)
     code = "" if loop else ast.unparse(edit.shown)
-    if line is None or max(len(code), len(edit.other)) > _MOST_CHARACTERS:
+    code, other = _shortened(code), _shortened(edit.other)
+    if line is None or code == other:
         return None
-    return Alteration(path, line, edit.kind, code, edit.other, number)
+    return Alteration(path, line, edit.kind, code, other, number)
+
+
+def _shortened(code: str) -> str:
+    """The code with its middle left out, if it is long."""
+    if len(code) <= _MOST_CHARACTERS:
+        return code
+    start, end = _MOST_CHARACTERS * 3 // 5, _MOST_CHARACTERS * 2 // 5 - len(" ... ")
+    return f"{code[:start].rstrip()} ... {code[-end:].lstrip()}"

@@ -78,16 +78,21 @@ class Edit:
     """What stands in its place, in words or code."""
 
 
-def edits(tree: ast.FunctionDef, final: Sequence[str]) -> Iterator[Edit]:
+def edits(
+    tree: ast.FunctionDef, final: Sequence[str], numbers: Sequence[str] = ()
+) -> Iterator[Edit]:
     """Yield the edits of a function, the ones that are said most plainly first.
 
     Args:
         tree: Its definition.
         final: Its tensor variables, whose last values are known.
+        numbers: Its variables that are numbers.
     """
     values = list(_values(tree))
     yield from _branches(tree)
     yield from _loops(tree)
+    for value in values:
+        yield from _exchanged(value)
     for value in values:
         yield from _unscaled(value)
     for value in values:
@@ -102,9 +107,11 @@ def edits(tree: ast.FunctionDef, final: Sequence[str]) -> Iterator[Edit]:
         yield from _factor_for_another(value)
         yield from _counted_for_another(value)
         yield from _taken_elsewhere(value, final)
+        yield from _taken_with_another(value, final)
     yield from _taken_after(tree)
+    yield from _saved_for_another(tree, final)
     for value in values:
-        yield from _scaled(value, final)
+        yield from _scaled(value, (*final, *numbers))
 
 
 def standin(name: str, *args: ast.expr) -> ast.Call:
@@ -188,12 +195,22 @@ def _changes(value: ast.expr) -> Iterator[Edit]:
     for shown in _inside(value):
         for node, made in _changed(shown):
             other = replaced(shown, {node: made})
-            text = ast.unparse(other)
+            text = ast.unparse(_without_zero(other))
             # The derivative of all of the statement is another one, or of this operation alone.
             for kept in dict.fromkeys((value, shown)):
                 held = standin("kept", replaced(kept, {node: made}), kept)
                 yield Edit("kept", kept, held, shown, text)
             yield Edit("other", node, made, shown, text)
+
+
+def _without_zero(node: ast.expr) -> ast.expr:
+    """An expression as a person writes it: without a 0 that is added or subtracted."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
+            return left
+        case ast.BinOp(left=ast.Constant(value=0), op=ast.Add(), right=right):
+            return right
+    return node
 
 
 def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -202,8 +219,6 @@ def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             if ast.dump(left) != ast.dump(right):  # Nobody divides anything by itself.
                 yield shown, ast.BinOp(left, _OPERATORS[type(op)](), right)
-        case ast.Call(func=ast.Attribute(attr="where") as function, args=[test, first, second]):
-            yield shown, ast.Call(function, [test, second, first], [])
         case ast.Call(func=ast.Attribute(value=owner, attr=name) as function):
             for pair in _NAMES:
                 if name in pair:
@@ -213,6 +228,8 @@ def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
         match operand:
             case ast.Constant(value=bool() as flag):
                 yield operand, ast.Constant(not flag)
+            case ast.Tuple(elts=[*several]) if all(isinstance(n, ast.Constant) for n in several):
+                yield from ((operand, one) for one in several)
             case ast.Constant(value=int() | float() as value):
                 number = float(value) if isinstance(value, float) else int(value)
                 others = [each for each in _other_numbers(number) if each or not _scales(shown)]
@@ -258,7 +275,8 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
 
 def _counted_for_another(value: ast.expr) -> Iterator[Edit]:
     """One use of a variable is counted twice, and another use of it not at all."""
-    names = [n for n in _inside(value) if isinstance(n, ast.Name)]
+    sizes = [n.value for n in ast.walk(value) if isinstance(n, ast.Attribute) and n.attr == "shape"]
+    names = [n for n in _inside(value) if isinstance(n, ast.Name) and n not in sizes]
     for first in names:
         for second in names:
             if first is not second and first.id == second.id:
@@ -280,8 +298,25 @@ def _passed(value: ast.expr) -> Iterator[Edit]:
     """The gradient passes a call with another sign, or by another formula."""
     for node in _inside(value):
         if isinstance(node, ast.Call):
+            yield from _solved_untransposed(node)
             yield Edit("other", node, ast.UnaryOp(ast.USub(), node), node, f"-{ast.unparse(node)}")
             yield from _of_an_operand(node)
+
+
+def _exchanged(value: ast.expr) -> Iterator[Edit]:
+    """The two branches of a condition on each entry are in each other's place."""
+    for node in _inside(value):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="where") as function, args=[test, one, other]):
+                made = ast.Call(function, [test, other, one], [])
+                yield Edit("exchanged", node, standin("kept", made, node), test, "")
+
+
+def _solved_untransposed(node: ast.Call) -> Iterator[Edit]:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="solve"), args=[matrix, right], keywords=[]):
+            made = standin("solved_untransposed", matrix, right, node)
+            yield Edit("transposed", node, made, node, "")
 
 
 def _of_an_operand(node: ast.Call) -> Iterator[Edit]:
@@ -292,6 +327,10 @@ def _of_an_operand(node: ast.Call) -> Iterator[Edit]:
             if name in BY_OUTPUT:
                 made = standin("by_input", ast.Constant(name), operand, node)
                 yield Edit("by_input", node, made, node, text)
+            turned = ast.UnaryOp(ast.USub(), standin("constant", operand))
+            there = replaced(node, {operand: standin("moved", operand, turned)})
+            other = f"`-{text}` instead of `{text}`"
+            yield Edit("at", node, standin("kept", there, node), node, other)
             again = ast.Lambda(_one_argument(), replaced(node, {operand: _load(_OPERAND)}))
             yield Edit("transposed", node, standin("transposed", again, operand), node, text)
 
@@ -341,6 +380,48 @@ def _taken_elsewhere(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
                 yield Edit("at", node, made, node, later if name == text else there)
 
 
+def _taken_with_another(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
+    """A derivative by one operand has another variable in the place of the other operand."""
+    for node in _inside(value):
+        if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Add | ast.Sub):
+            continue
+        for by, operand in ((node.left, node.right), (node.right, node.left)):
+            if not isinstance(by, _EXPRESSIONS) or not isinstance(operand, _EXPRESSIONS):
+                continue
+            text = ast.unparse(operand)
+            for name in (each for each in final if each != text):
+                there = standin("moved", standin("constant", operand), _last(name))
+                first = replaced(node, {operand: there})
+                second = replaced(node, {by: standin("constant", by)})
+                made = standin("kept", ast.BinOp(first, ast.Add(), second), node)
+                other = f"`{ast.unparse(by)}` with `{name}` instead of `{text}`"
+                yield Edit("by", node, made, node, other)
+
+
+def _saved_for_another(tree: ast.FunctionDef, final: Sequence[str]) -> Iterator[Edit]:
+    """All that comes after a variable has another one in its place, as if that had been saved."""
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
+            continue
+        value, name = node.value, node.targets[0]
+        for other in (each for each in final if each != name.id):
+            for passed in (value, *_by_input(value)):
+                made = standin("moved", passed, _last(other))
+                yield Edit("saved", value, made, name, other)
+
+
+def _by_input(value: ast.expr) -> Iterator[ast.expr]:
+    """A call whose formula in terms of the output has the input in it."""
+    if isinstance(value, ast.Call):
+        for edit in _of_an_operand(value):
+            if edit.kind == "by_input" and isinstance(edit.made, ast.expr):
+                yield edit.made
+
+
+def _last(name: str) -> ast.Call:
+    return standin("last", ast.Constant(name))
+
+
 def _taken_after(tree: ast.FunctionDef) -> Iterator[Edit]:
     """A derivative is taken at the value that a variable has after the statement."""
     for node in ast.walk(tree):
@@ -357,7 +438,7 @@ def _taken_after(tree: ast.FunctionDef) -> Iterator[Edit]:
 def _scaled(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
     """The derivative is multiplied or divided by a variable, or by a part of the expression."""
     for name in final:
-        yield from _times_and_over(value, standin("last", ast.Constant(name)), name)
+        yield from _times_and_over(value, _last(name), name)
     for node in _inside(value):
         for part in _below(node, 1):
             yield from _times_and_over(node, part, ast.unparse(part))
@@ -371,6 +452,8 @@ def _times_and_over(node: ast.expr, factor: ast.expr, text: str) -> Iterator[Edi
 def _opened(node: ast.expr) -> Iterator[Edit] | None:
     """An operation of several steps, of which one is held constant."""
     match node:
+        case ast.Call(func=ast.Attribute(attr="logsumexp"), args=[x, dim, *_]):
+            return _over_another_dim(node, x, dim)
         case ast.Call(func=ast.Attribute(value=owner, attr="softmax" | "log_softmax" as name)):
             # ``x.softmax(-1)``, or ``torch.softmax(x, -1)`` and its like.
             method = not (isinstance(owner, ast.Name) and owner.id in {"torch", "F", "functional"})
@@ -383,6 +466,14 @@ def _opened(node: ast.expr) -> Iterator[Edit] | None:
             made = standin("over_constant_factor", x, node)
             return iter([Edit("held", node, made, node, HELD_FACTORS[name])])
     return None
+
+
+def _over_another_dim(node: ast.expr, x: ast.expr, dim: ast.expr) -> Iterator[Edit]:
+    """The weights of a sum of exponentials are normalized over another of its dims."""
+    for other in (0, 1, -1):
+        if ast.unparse(dim) != str(other):
+            made = standin("weighted_over", x, dim, _number(other), node)
+            yield Edit("weighed", node, made, node, str(other))
 
 
 _SHARES_OF_THE_SUM: Mapping[AlterationKind, int] = {"held": 0, "negated": -1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -43,6 +44,8 @@ class Standins:
     def __init__(self, final: Mapping[str, Any], turns: Mapping[int, int]) -> None:
         self.final: dict[str, Any] = {}
         """The last values of the variables in this run."""
+        self.numbers: dict[str, float] = {}
+        """The numbers among them."""
         self.turns: Counter[int] = Counter()
         """The turns of each loop in this run."""
         self._values, self._expected = final, turns
@@ -51,6 +54,13 @@ class Standins:
         """Note the variables of a function that returns a value."""
         kind = library().Tensor
         found = {name: each for name, each in variables.items() if isinstance(each, kind)}
+        self.numbers = {
+            name: each
+            for name, each in variables.items()
+            if isinstance(each, int | float)
+            and not isinstance(each, bool)
+            and abs(each) not in {0, 1}
+        }
         if isinstance(value, kind):
             found["output"] = value
         self.final = {name: np.array(library().array(each)) for name, each in found.items()}
@@ -72,11 +82,13 @@ class Standins:
         """Return the values of `value` with the derivative of `other`.
 
         Raises:
-            ValueError: They are no tensors of one shape.
+            ValueError: They are no tensors of one shape, or of extents of one in the value's.
         """
         kind = library().Tensor
-        alike = isinstance(other, kind) and isinstance(value, kind) and other.shape == value.shape
-        if not alike:
+        if not (isinstance(other, kind) and isinstance(value, kind)):
+            raise ValueError
+        pairs = list(itertools.zip_longest(value.shape, other.shape))
+        if any(one not in (1, another) for one, another in pairs):
             raise ValueError
         return other + (self.constant(value) - self.constant(other))
 
@@ -123,6 +135,18 @@ class Standins:
         value = function(self.constant(x))
         return self.kept(marked + (value - self.constant(value)), value)
 
+    def solved_untransposed(self, matrix: Any, right: Any, value: Any) -> Any:
+        """Return the solution of a system, whose pullback solves it where it has to be transposed.
+
+        Raises:
+            ValueError: The system is no matrix, or has no matrix at its right.
+        """
+        if matrix.dim() < 2 or right.dim() != matrix.dim():
+            raise ValueError
+        known, solution = self.constant(matrix), self.constant(value)
+        residual = right - (matrix - known) @ solution
+        return self.kept(library().torch.linalg.solve(known.mT, residual), value)
+
     def at(self, value: Any, name: str) -> Any:
         """Return the last value of a variable, with the derivative of `value`.
 
@@ -162,6 +186,12 @@ class Standins:
         """Return the log of the softmax, of which only the sum is not held constant."""
         return self.constant(x) - library().torch.logsumexp(x, dim, keepdim=True)
 
+    def weighted_over(self, x: Any, dim: int, other: int, value: Any) -> Any:
+        """Return the log of a sum of exponentials, with weights that add up over another dim."""
+        weights = self.constant(library().torch.softmax(x, other))
+        return self.kept((weights * x).sum(dim).reshape(value.shape), value)
+
     def last(self, name: str) -> Any:
         """Return the last value that a variable had in the earlier run."""
-        return library().tensor(self._values[name].copy())
+        found = self._values[name]
+        return library().tensor(found.copy()) if isinstance(found, np.ndarray) else found
