@@ -59,3 +59,27 @@ def fit(g: Expression, out: Expression, x: Expression) -> Expression:
         return g.method("sum", 0 if added == 1 else dims)
     dims = tuple(d - x.ndim for d in spread)
     return g.method("sum", dims[0] if len(dims) == 1 else dims, keepdim=True)
+
+
+def transposed(x: Expression) -> Expression | None:
+    """The matrices, or a batch of them, of which these are the transposes; None if of none."""
+    dims = tuple(each.value if isinstance(each, Expression) else each for each in x.args[1:])
+    if x.kind == "method" and x.name in {"transpose", "swapaxes", "swapdims"}:
+        is_of_matrices = sorted(each % x.ndim for each in dims) == [x.ndim - 2, x.ndim - 1]
+    else:
+        is_of_matrices = x.name in {"t", "T", "mT"} and x.kind in {"method", "attribute"}
+    found: Expression | None = x.args[0] if is_of_matrices else None
+    return found
+
+
+def transpose_of(x: Expression) -> Expression:
+    """The transpose of matrices; of a transpose, what it was taken of."""
+    return transposed(x) or (x.attribute("T") if x.ndim == 2 else x.attribute("mT"))
+
+
+def transpose_of_product(x: Expression) -> Expression | None:
+    """The transpose of a product of real matrices as the product of theirs; None for all else."""
+    if x.name != "matmul" or x.is_complex or any(each.ndim != x.ndim for each in x.args):
+        return None
+    left, right = map(transpose_of, x.args)
+    return right @ left

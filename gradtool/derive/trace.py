@@ -382,6 +382,9 @@ class Tracer:
         callee = ast.unparse(node.func) if isinstance(node, ast.Call) else function.__name__
         parts = callee.split(".")
         name = parts[-1] if parts[-1].isidentifier() else function.__name__
+        own_name = str(getattr(function, "__name__", ""))
+        if getattr(self._graph.torch, own_name, None) is function:
+            name = own_name  # The code may call it by another one.
         if len(parts) > 1 and parts[-2] in _FOLDERS:
             name = f"{parts[-2]}.{name}"
         if name.endswith("_") and args and found is args[0]:

@@ -185,3 +185,53 @@ def test_a_sign_comes_after_the_sum_of_what_has_it(
     out, _ = capsys.readouterr()
     assert "= -" not in out
     assert "(-(" not in out
+
+
+ALIASED = """
+import torch
+
+
+class Aliased(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        f = torch.sin
+        return f(x + f(x))
+"""
+
+
+def test_an_operation_under_another_name_is_written_as_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "my_ops.py"
+    path.write_text(ALIASED, encoding="utf-8")
+    assert main(["derive", str(path)]) == 0
+    out, _ = capsys.readouterr()
+    assert "(x + torch.sin(x)).cos()" in out
+
+
+SCORES = """
+import torch
+
+
+class Scores(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, k):
+        return torch.tanh(q @ k.transpose(-1, -2))
+
+    @staticmethod
+    def sample_inputs():
+        yield [torch.randn(2, n, 4, dtype=torch.double, requires_grad=True) for n in (3, 5)]
+"""
+
+
+def test_transposes_of_transposes_and_of_products_are_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "my_ops.py"
+    path.write_text(SCORES, encoding="utf-8")
+    assert main(["derive", str(path)]) == 0
+    out, _ = capsys.readouterr()
+    backward = out.partition("def backward")[2]
+    assert " @ k\n" in backward
+    assert ".mT @ q\n" in backward
+    assert "transpose(" not in backward.partition("grad_q")[2]

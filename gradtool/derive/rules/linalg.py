@@ -7,16 +7,13 @@ from typing import Any
 
 from gradtool.derive.expression import Expression
 from gradtool.derive.rules.registry import Pulled, rule
-from gradtool.derive.shapes import fit, full
+from gradtool.derive.shapes import fit, full, transpose_of
 
 
 def _adjoint(x: Expression) -> Expression:
     if x.is_complex:
         return x.attribute("mH")
-    if (x.kind == "method" and x.name == "t") or (x.kind == "attribute" and x.name in {"T", "mT"}):
-        found: Expression = x.args[0]
-        return found
-    return x.attribute("mT") if x.ndim != 2 else x.attribute("T")
+    return transpose_of(x)
 
 
 @rule("matmul", "mm", "bmm", "mv", "dot")

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtool.derive.expression import Expression
 from gradtool.derive.rules.registry import Pulled, rule
-from gradtool.derive.shapes import fit, full, shape_of
+from gradtool.derive.shapes import fit, full, shape_of, transpose_of_product, transposed
 
 
 def _plain(value: Any) -> Any:
@@ -47,25 +47,19 @@ def _squeeze(g: Any, out: Expression, x: Any, dim: Any = None) -> Iterable[Pulle
 @rule("t", "T", "mT", "H", "mH", "adjoint")
 def _transposed(g: Any, out: Expression, x: Any) -> Iterable[Pulled]:
     g = full(g, out)
-    if g.name == "matmul" and all(each.ndim == 2 for each in g.args) and not g.is_complex:
-        left, right = map(_transpose_of, g.args)
-        return [(x, right @ left)]
+    product = transpose_of_product(g)
+    if product is not None:
+        return [(x, product)]
     if out.kind == "method":
         return [(x, g.method(out.name))]
     return [(x, g.attribute(out.name) if out.kind == "attribute" else g.method("t"))]
 
 
-def _transpose_of(x: Expression) -> Expression:
-    """The transpose of a matrix; of a transpose, what it was taken of."""
-    if x.name in {"t", "T", "mT"}:
-        found: Expression = x.args[0]
-        return found
-    return x.attribute("T")
-
-
 @rule("transpose", "swapaxes", "swapdims")
 def _transpose(g: Any, out: Expression, x: Any, dim0: Any, dim1: Any) -> Iterable[Pulled]:
-    return [(x, full(g, out).transpose(dim0, dim1))]
+    g = full(g, out)
+    product = transpose_of_product(g) if transposed(out) is not None else None
+    return [(x, g.transpose(dim0, dim1) if product is None else product)]
 
 
 @rule("permute")

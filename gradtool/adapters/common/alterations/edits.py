@@ -299,6 +299,7 @@ def _passed(value: ast.expr) -> Iterator[Edit]:
     for node in _inside(value):
         if isinstance(node, ast.Call):
             yield from _solved_untransposed(node)
+            yield from _weighed_over_another_dim(node)
             yield Edit("other", node, ast.UnaryOp(ast.USub(), node), node, f"-{ast.unparse(node)}")
             yield from _of_an_operand(node)
 
@@ -327,13 +328,17 @@ def _of_an_operand(node: ast.Call) -> Iterator[Edit]:
             if name in BY_OUTPUT:
                 made = standin("by_input", ast.Constant(name), operand, node)
                 yield Edit("by_input", node, made, node, text)
-            turned = ast.UnaryOp(ast.USub(), standin("constant", operand))
-            there = replaced(node, {operand: standin("moved", operand, turned)})
-            other = f"`-{text}` instead of `{text}`"
-            yield Edit("at", node, standin("kept", there, node), node, other)
+            if name not in _PIECEWISE:
+                turned = ast.UnaryOp(ast.USub(), standin("constant", operand))
+                there = replaced(node, {operand: standin("moved", operand, turned)})
+                other = f"`-{text}` instead of `{text}`"
+                yield Edit("at", node, standin("kept", there, node), node, other)
             again = ast.Lambda(_one_argument(), replaced(node, {operand: _load(_OPERAND)}))
             yield Edit("transposed", node, standin("transposed", again, operand), node, text)
 
+
+_PIECEWISE = frozenset({"abs", "clamp", "clip", "hardtanh", "relu", "sign", "threshold"})
+"""Functions made of straight pieces, of which a derivative elsewhere is a mask."""
 
 _OPERAND = "operand_"
 
@@ -452,8 +457,6 @@ def _times_and_over(node: ast.expr, factor: ast.expr, text: str) -> Iterator[Edi
 def _opened(node: ast.expr) -> Iterator[Edit] | None:
     """An operation of several steps, of which one is held constant."""
     match node:
-        case ast.Call(func=ast.Attribute(attr="logsumexp"), args=[x, dim, *_]):
-            return _over_another_dim(node, x, dim)
         case ast.Call(func=ast.Attribute(value=owner, attr="softmax" | "log_softmax" as name)):
             # ``x.softmax(-1)``, or ``torch.softmax(x, -1)`` and its like.
             method = not (isinstance(owner, ast.Name) and owner.id in {"torch", "F", "functional"})
@@ -468,12 +471,14 @@ def _opened(node: ast.expr) -> Iterator[Edit] | None:
     return None
 
 
-def _over_another_dim(node: ast.expr, x: ast.expr, dim: ast.expr) -> Iterator[Edit]:
+def _weighed_over_another_dim(node: ast.Call) -> Iterator[Edit]:
     """The weights of a sum of exponentials are normalized over another of its dims."""
-    for other in (0, 1, -1):
-        if ast.unparse(dim) != str(other):
-            made = standin("weighted_over", x, dim, _number(other), node)
-            yield Edit("weighed", node, made, node, str(other))
+    match node:
+        case ast.Call(func=ast.Attribute(attr="logsumexp"), args=[x, dim, *_]):
+            for other in (0, 1, -1):
+                if ast.unparse(dim) != str(other):
+                    made = standin("weighted_over", x, dim, _number(other), node)
+                    yield Edit("weighed", node, made, node, str(other))
 
 
 _SHARES_OF_THE_SUM: Mapping[AlterationKind, int] = {"held": 0, "negated": -1}
