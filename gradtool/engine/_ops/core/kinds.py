@@ -48,6 +48,16 @@ def promoted(
         RuntimeError: the shapes do not broadcast.
         NotImplementedError: there is no such function of elements of this dtype.
     """
+    if not conditions and _are_floats_alike(operands):
+        arrays = [each._array for each in operands]
+        try:
+            out = computed(primitive, arrays, params)
+        except ApartError:
+            pass
+        else:
+            if modes.grad:
+                primitive.record_needed(operands, params, out)
+            return out
     check_operands(primitive.name, *operands)
     operands = alive(operands)
     common = result_type(*operands[conditions:])
@@ -56,8 +66,8 @@ def promoted(
     level = highest(operands)
     if level is not None:
         lower = [_cast_at_level(each, common) for each in operands[conditions:]]
-        out: Tensor = level.apply(primitive, [*operands[:conditions], *lower], params)
-        return out
+        at_level: Tensor = level.apply(primitive, [*operands[:conditions], *lower], params)
+        return at_level
     kind = common.numpy
     if common is _dtypes.bfloat16 and primitive.name in ("mul", "div"):
         kind = np.dtype(np.float32)  # here torch does not round a number beforehand
@@ -76,6 +86,20 @@ def promoted(
     if modes.grad:
         primitive.record_needed(operands, params, out)
     return out
+
+
+def _are_floats_alike(operands: Sequence[Any]) -> bool:
+    """Return True for plain tensors of one dtype, of which nothing is to be promoted."""
+    first = operands[0]
+    if first.__class__ is not Tensor:
+        return False
+    dtype = first._array.dtype
+    if dtype.kind != "f":
+        return False
+    for each in operands:
+        if each.__class__ is not Tensor or each._array.dtype is not dtype:
+            return False
+    return True
 
 
 def computed(

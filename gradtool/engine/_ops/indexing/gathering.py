@@ -57,9 +57,14 @@ def gathering(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
         name,
         _gathered,
         lambda g, x_shape, index, dim: _gather_backward(g, index, shape=x_shape, dim=dim),
+        of_arrays=lambda g, shape, index, dim: _spread(g, index, shape=shape, dim=dim),
         dtypes=dtypes,
         batch=together_along_dim,
     )
+
+
+def _with_dim(x: Any, dim: int) -> Any:
+    return x.reshape((*x.shape[:dim], 1, *x.shape[dim:]))
 
 
 def picking(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
@@ -67,12 +72,19 @@ def picking(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
     return linear(
         name,
         lambda x, index, *, dim: (
-            _gathered(x, np.expand_dims(index, dim), dim=dim).squeeze(dim) if x.ndim else x.copy()
+            _gathered(x, _with_dim(index, dim), dim=dim).reshape(index.shape)
+            if x.ndim
+            else x.copy()
         ),
         lambda g, x_shape, index, dim: (
             _gather_backward(g.unsqueeze(dim), index.unsqueeze(dim), shape=x_shape, dim=dim)
             if x_shape
             else g
+        ),
+        of_arrays=lambda g, shape, index, dim: (
+            _spread(_with_dim(g, dim), _with_dim(index, dim), shape=shape, dim=dim)
+            if shape
+            else g.copy()
         ),
         dtypes=dtypes,
         batch=together_along_dim,

@@ -115,26 +115,27 @@ def _index_of(count: int) -> Primitive:
         [Vjp(
             lambda g, shape, dims, *indices: added_to_zeros(g, shape, dims, indices),
             ("x_shape", "dims", *names),
+            of_arrays=lambda g, shape, dims, *indices: _added(g, *indices, shape=shape, dims=dims),
         )],
         arguments=("x", *names),
         kind="linear",batch=index_rule
     )  # fmt: skip
 
 
+def _added(g: Any, *indices: Any, shape: Ints, dims: Ints) -> Any:
+    out = zeros_like(g, shape)
+    if g.size:
+        add_at(out, _key_of(indices, dims, shape), g)
+    return out
+
+
 @functools.cache
 def _index_backward_of(count: int) -> Primitive:
     """Zeros, with values added where so many tensors index: the transpose of indexing."""
-
-    def added(g: Any, *indices: Any, shape: Ints, dims: Ints) -> Any:
-        out = zeros_like(g, shape)
-        if g.size:
-            add_at(out, _key_of(indices, dims, shape), g)
-        return out
-
     names = tuple(f"i{position}" for position in range(count))
     return Primitive(
         "index_backward",
-        added,
+        _added,
         [Vjp(
             lambda g, dims, *indices: _index_of(count)(g, *indices, dims=dims),
             ("dims", *names),
@@ -204,6 +205,8 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     Raises:
         IndexError: the key is out of range, has too many parts, or a part of it is no index.
     """
+    if key.__class__ is Tensor is x.__class__ and _are_positions(key._array) and x._array.ndim:
+        return _index_of(1)(x, key, dims=(0,))
     basic = plain(x._array.shape, key)
     if basic is not None:
         if key.__class__ is int:
@@ -217,6 +220,11 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         return out
     taken = x if found.is_trivial else take_slice(x, key=found.basic)
     return _index_of(len(found.indices))(taken, *found.indices, dims=found.dims)
+
+
+def _are_positions(array: Any) -> bool:
+    """Return True for integers in host memory that can index a dimension as they are."""
+    return array.__class__ is np.ndarray and array.dtype == np.int64 and array.ndim > 0
 
 
 @op(method=True)

@@ -6,6 +6,7 @@ Xᴴ G, where the conjugation is torch's convention for complex numbers.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.scalars import cpp_name, scalar_for
 from gradtool.engine._ops.shape.axes import adjoint as mH  # noqa: N812 - torch's name of the property
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
@@ -64,16 +65,16 @@ def _dot_rule(
 _mm: Primitive = multilinear(
     "mm",
     _product,
-    lambda g, y: _mm(g, mH(y)),
-    lambda g, x: _mm(mH(x), g),
+    vjp_of(lambda g, y: _mm(g, mH(y)), lambda g, y: np.matmul(g, y.T)),
+    vjp_of(lambda g, x: _mm(mH(x), g), lambda g, x: np.matmul(x.T, g)),
     dtypes=NUMBERS,
     batch=_product_rule,
 )
 _bmm: Primitive = multilinear(
     "bmm",
     _product,
-    lambda g, y: _bmm(g, mH(y)),
-    lambda g, x: _bmm(mH(x), g),
+    vjp_of(lambda g, y: _bmm(g, mH(y)), lambda g, y: np.matmul(g, y.swapaxes(-1, -2))),
+    vjp_of(lambda g, x: _bmm(mH(x), g), lambda g, x: np.matmul(x.swapaxes(-1, -2), g)),
     dtypes=NUMBERS,
     batch=_product_rule,
 )
@@ -88,16 +89,19 @@ _matmul: Primitive = multilinear(
 _mv: Primitive = multilinear(
     "mv",
     _product,
-    lambda g, y: g.unsqueeze(-1) * conjugate(y),
-    lambda g, x: _mv(mH(x.reshape(g.numel(), x.shape[-1])), g.reshape(-1)),
+    vjp_of(lambda g, y: g.unsqueeze(-1) * conjugate(y), lambda g, y: g[..., None] * y),
+    vjp_of(
+        lambda g, x: _mv(mH(x.reshape(g.numel(), x.shape[-1])), g.reshape(-1)),
+        lambda g, x: np.matmul(x.reshape(g.size, x.shape[-1]).T, g.reshape(-1)),
+    ),
     dtypes=NUMBERS,
     batch=_mv_rule,
 )
 _dot = multilinear(
     "dot",
     _product,
-    lambda g, y: g * conjugate(y),
-    lambda g, x: g * conjugate(x),
+    vjp_of(lambda g, y: g * conjugate(y), operator.mul),
+    vjp_of(lambda g, x: g * conjugate(x), operator.mul),
     dtypes=NUMBERS,
     batch=_dot_rule,
 )
@@ -112,11 +116,12 @@ def mm(x: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         RuntimeError: they are no matrices, or their extents or dtypes do not fit.
     """
-    if x.ndim != 2:
+    rows, columns = x._array.shape, mat2._array.shape
+    if len(rows) != 2:
         raise RuntimeError("self must be a matrix")
-    if mat2.ndim != 2:
+    if len(columns) != 2:
         raise RuntimeError("mat2 must be a matrix")
-    if x.shape[1] != mat2.shape[0]:
+    if rows[1] != columns[0]:
         raise RuntimeError(
             "mat1 and mat2 shapes cannot be multiplied "
             f"({x.shape[0]}x{x.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
@@ -126,7 +131,10 @@ def mm(x: Tensor, mat2: Tensor) -> Tensor:
 
 
 def _check_dtypes(x: Tensor, y: Tensor) -> None:
-    if x._array.dtype != y._array.dtype:
+    kind = x._array.dtype
+    if kind is y._array.dtype and kind.kind != "b":
+        return
+    if kind != y._array.dtype:
         raise RuntimeError(
             "expected m1 and m2 to have the same dtype, but got: "
             f"{cpp_name(x.dtype)} != {cpp_name(y.dtype)}"
@@ -142,10 +150,11 @@ def bmm(x: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         RuntimeError: they have not three dimensions, or their extents or dtypes do not fit.
     """
-    for number, each in enumerate((x, mat2), start=1):
-        if each.ndim != 3:
+    first, second = x._array.shape, mat2._array.shape
+    for number, shape in enumerate((first, second), start=1):
+        if len(shape) != 3:
             raise RuntimeError(f"batch{number} must be a 3D tensor")
-    if mat2.shape[:2] != (x.shape[0], x.shape[2]):
+    if second[:2] != (first[0], first[2]):
         raise RuntimeError(
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{x.shape[0]}, {x.shape[2]}] but got: {list(mat2.shape[:2])}."
@@ -162,16 +171,17 @@ def mv(x: Tensor, vec: Tensor) -> Tensor:
         IndexError: the matrix has no dimensions.
         RuntimeError: they are none, or their extents or dtypes do not fit.
     """
-    if x.ndim == 0:
+    ranks = (x._array.ndim, vec._array.ndim)
+    if ranks[0] == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    if x.ndim != 2 or vec.ndim != 1:
+    if ranks != (2, 1):
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {x.ndim}, {vec.ndim}")
     return _applied(x, vec)
 
 
 def _applied(matrices: Tensor, vec: Tensor) -> Tensor:
     """The product of each of a batch of matrices with one vector."""
-    if matrices.shape[-1] != vec.shape[0]:
+    if matrices._array.shape[-1] != vec._array.shape[0]:
         rows, columns = matrices.numel() // max(matrices.shape[-1], 1), matrices.shape[-1]
         raise RuntimeError(
             f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})"
@@ -235,7 +245,7 @@ def matmul(x: Tensor, other: Tensor) -> Tensor:
             raise TypeError(
                 f"matmul(): argument {position} must be Tensor, not {type(each).__name__}"
             )
-    ranks = (x.ndim, other.ndim)
+    ranks = (x._array.ndim, other._array.ndim)
     if 0 in ranks:
         raise RuntimeError(
             "both arguments to matmul need to be at least 1D, but they are "

@@ -55,8 +55,9 @@ _permute = linear(
 @op(aliases=("swapaxes", "swapdims"), method=True, node="TransposeBackward0")
 def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
-    dim0, dim1 = wrap_dim(dim0, x.ndim), wrap_dim(dim1, x.ndim)
-    if x.ndim == 0:
+    ndim = x._array.ndim
+    dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    if ndim == 0:
         return _permute(x, dims=())
     return _transpose(x, dim0=dim0, dim1=dim1)
 

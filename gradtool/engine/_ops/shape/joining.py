@@ -95,6 +95,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     Raises:
         RuntimeError: they differ in another dimension.
     """
+    starts = _quick_starts(tensors, dim)
+    if starts is not None:
+        dim = dim + tensors[0]._array.ndim if dim < 0 else dim
+        return _cat_of(len(tensors))(*tensors, dim=dim, starts=starts)
     given = _same_dtype(_listed(tensors, "cat"))
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -106,6 +110,30 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     _check_joinable(joined, dim)
     starts = tuple(itertools.accumulate([each.shape[dim] for each in joined], initial=0))
     return _cat_of(len(joined))(*joined, dim=dim, starts=starts)
+
+
+def _quick_starts(tensors: Any, dim: int) -> tuple[int, ...] | None:
+    """The start of each of tensors that fit in the whole; None where a closer look is needed."""
+    if tensors.__class__ not in (list, tuple) or not tensors or dim.__class__ is not int:
+        return None
+    first = tensors[0]
+    if first.__class__ is not Tensor or not -first._array.ndim <= dim < first._array.ndim:
+        return None
+    dtype, expected = first._array.dtype, list(first._array.shape)
+    starts, start = [0], 0
+    for each in tensors:
+        array = each._array if each.__class__ is Tensor else None
+        if array is None or array.dtype is not dtype or array.ndim != len(expected):
+            return None
+        if array.size == 0:
+            return None
+        shape = array.shape
+        expected[dim] = shape[dim]
+        if shape != tuple(expected):
+            return None
+        start += shape[dim]
+        starts.append(start)
+    return tuple(starts)
 
 
 def _listed(tensors: Any, name: str) -> list[Tensor]:

@@ -54,6 +54,9 @@ def reshape(x: Tensor, shape: Ints) -> Tensor:
 
     One extent may be -1; it is what the number of elements leaves.
     """
+    quick = _quick_view(x, shape)
+    if quick is not None:
+        return quick
     shape = _resolved(shape, x.shape)
     if not _is_viewable(x, shape):
         return _copying_reshape(x, shape=shape)
@@ -61,6 +64,21 @@ def reshape(x: Tensor, shape: Ints) -> Tensor:
     if out._requires_grad and not x.is_contiguous():
         give_name(out, "ReshapeAliasBackward0", [x._node])
     return out
+
+
+def _quick_view(x: Tensor, shape: Ints) -> Tensor | None:
+    """The view of a tensor without gaps in its memory; None where a closer look is needed."""
+    array = x._array
+    if x.__class__ is not Tensor or array.size == 0 or not array.flags.c_contiguous:
+        return None
+    if -1 in shape:
+        try:
+            shape = array.reshape(shape).shape
+        except ValueError:
+            return None
+    elif _product(shape) != array.size or min(shape, default=0) < 0:
+        return None
+    return _view.of_one((x,), {"shape": shape})
 
 
 def reshape_own(x: Tensor, shape: Ints) -> Tensor:
@@ -84,6 +102,9 @@ def view(x: Tensor, *size: Any, dtype: _dtypes.dtype | None = None, **named: Any
 
 @one_by_one
 def _viewed(x: Tensor, size: Ints) -> Tensor:
+    quick = _quick_view(x, size)
+    if quick is not None:
+        return quick
     shape = _resolved(size, x.shape)
     if not _is_viewable(x, shape):
         raise RuntimeError(
