@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gradtool.checking.unit import Unit
 from gradtool.config.options import CheckOptions
@@ -15,8 +15,9 @@ from gradtool.results.profile import CaseProfile, FunctionProfile, ProfileReport
 from gradtool.run.executors.executor import Executor
 from gradtool.run.run_plan import Module, RunPlan
 from gradtool.run.runner import environment
-from gradtool.workers.jobs import ProfileJob
-from gradtool.workers.pool import Pool
+
+if TYPE_CHECKING:
+    from gradtool.workers.pool import Pool
 
 Progress = Callable[[Unit, CaseProfile], None]
 
@@ -82,6 +83,8 @@ def _not_loaded(modules: Sequence[Module]) -> Iterator[FunctionProfile]:
 @contextlib.contextmanager
 def _profiler(options: CheckOptions) -> Iterator[_Profiler]:
     if options.execution.isolation:
+        from gradtool.workers.pool import Pool  # Where there is no `fork`, it cannot be imported.
+
         with Pool(1) as pool:
             yield _InWorkers(pool)
     else:
@@ -101,6 +104,8 @@ class _InWorkers:
         self, units: Sequence[Unit], budget: float, progress: Progress
     ) -> Iterator[FunctionProfile]:
         """Profile units; when interrupted, give what there is of a unit first."""
+        from gradtool.workers.jobs import ProfileJob
+
         for unit in units:
             job = ProfileJob(unit, budget, progress)
             try:
