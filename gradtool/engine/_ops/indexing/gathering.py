@@ -26,6 +26,15 @@ from gradtool.engine._tensor import Tensor
 def flat_places(index: Any, dim: int, shape: Ints) -> Any:
     """Positions in a contiguous array of this shape: `index` at `dim`, own positions elsewhere."""
     check_bounds(index, shape[dim], dim, error=RuntimeError, lowest=0)
+    return _places(index, dim, shape)
+
+
+def taken_along(x: Any, index: Any, dim: int) -> Any:
+    """The elements at positions along a dimension, which are known to be there."""
+    return x.reshape(-1).take(_places(index, dim, x.shape))
+
+
+def _places(index: Any, dim: int, shape: Ints) -> Any:
     if index.size == 0:
         return index
     library, last = module_of(index), index.ndim - 1

@@ -127,10 +127,11 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     check_positions(index, "index_select(): Expected dtype int32 or int64 for index", narrow=True)
-    dim = wrap_dim(dim, x.ndim)
-    if x.ndim == 0:
+    ndim = x._array.ndim
+    dim = wrap_dim(dim, ndim)
+    if ndim == 0:
         return reshape(_index_select(x.reshape(1), index.reshape(1), dim=0), ())
-    if x.numel() == 0 and x.ndim > 1:
+    if ndim > 1 and x._array.size == 0:
         _check_selects(index._array, x.shape[dim])
     return _index_select(x, index if index.ndim else index.reshape(1), dim=dim)
 

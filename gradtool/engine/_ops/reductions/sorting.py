@@ -28,7 +28,7 @@ from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.comparison import isnan
 from gradtool.engine._ops.elementwise.elementwise import ceil, floor, round
 from gradtool.engine._ops.elementwise.selection import where
-from gradtool.engine._ops.indexing.gathering import gather, gathering, picking
+from gradtool.engine._ops.indexing.gathering import gather, gathering, picking, taken_along
 from gradtool.engine._ops.reductions.reduction import numpy_names
 from gradtool.engine._ops.shape.shape import reshape_own
 from gradtool.engine._tensor import Tensor
@@ -43,8 +43,9 @@ def order_of(x: Any, *, dim: int, descending: bool) -> Any:
     """Indices that sort along a dimension; equal elements stay in their order."""
     if not descending:
         return np.argsort(x, axis=dim, kind="stable")
-    backwards = np.argsort(np.flip(x, dim), axis=dim, kind="stable")
-    return x.shape[dim] - 1 - np.flip(backwards, dim)
+    reverse = _slice_at(dim, slice(None, None, -1))
+    backwards = np.argsort(x[reverse], axis=dim, kind="stable")
+    return x.shape[dim] - 1 - backwards[reverse]
 
 
 def _places_of_most(x: Any, *, dim: int, k: int, largest: bool) -> Any:
@@ -56,12 +57,16 @@ def _places_of_most(x: Any, *, dim: int, k: int, largest: bool) -> Any:
     place = extent - k if largest else k - 1
     chosen = slice(place, None) if largest else slice(k)
     found = np.sort(_slice(np.argpartition(x, place, axis=dim), dim, chosen), axis=dim)
-    order = order_of(np.take_along_axis(x, found, dim), dim=dim, descending=largest)
-    return np.take_along_axis(found, order, dim)
+    order = order_of(taken_along(x, found, dim), dim=dim, descending=largest)
+    return taken_along(found, order, dim)
+
+
+def _slice_at(dim: int, places: slice) -> tuple[slice, ...]:
+    return (*[slice(None)] * dim, places)
 
 
 def _slice(x: Any, dim: int, places: slice) -> Any:
-    return np.moveaxis(np.moveaxis(x, dim, 0)[places], 0, dim)
+    return x[_slice_at(dim, places)]
 
 
 def _median_index(x: Any, *, dim: int) -> Any:
@@ -70,7 +75,9 @@ def _median_index(x: Any, *, dim: int) -> Any:
     middle = order.take((x.shape[dim] - 1) // 2, axis=dim)
     if x.dtype.kind != "f":
         return middle
-    missing = np.isnan(x)
+    missing = x != x
+    if not missing.any():
+        return middle
     return np.where(missing.any(axis=dim), missing.argmax(axis=dim), middle)
 
 

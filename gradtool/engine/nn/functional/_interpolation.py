@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -196,9 +197,21 @@ def _resample(
         return along(input, dim, _smooth(have, extent, step, *_FILTERS[mode]))
     if extent == have and (antialias or factor is None or factor == 1):
         return input.clone()
-    sources = _sources(have, extent, factor, align_corners)
-    weights = _cubic if mode == "bicubic" else _linear
-    return along(input, dim, weights(sources, have))
+    step = _step(have, extent, factor, align_corners)
+    small = have * extent <= _KEPT_ELEMENTS
+    weigh = _weights if small else _weights.__wrapped__
+    return along(input, dim, weigh(have, extent, step, align_corners, mode == "bicubic"))
+
+
+_KEPT_ELEMENTS = 2**16
+"""The largest matrix of weights that is kept for the next image: half a megabyte."""
+
+
+@functools.lru_cache(maxsize=16)
+def _weights(have: int, extent: int, step: float, align_corners: bool, cubic: bool) -> Any:
+    """Matrix whose rows weight the neighbours of each element of the output."""
+    sources = _sources(extent, step, align_corners)
+    return _cubic(sources, have) if cubic else _linear(sources, have)
 
 
 def _step(have: int, extent: int, factor: Any, align_corners: bool) -> float:
@@ -208,9 +221,9 @@ def _step(have: int, extent: int, factor: Any, align_corners: bool) -> float:
     return have / extent if factor is None else 1 / float(factor)
 
 
-def _sources(have: int, extent: int, factor: Any, align_corners: bool) -> Any:
+def _sources(extent: int, step: float, align_corners: bool) -> Any:
     """Position in the input of each element of the output."""
-    step, places = _step(have, extent, factor, align_corners), np.arange(extent)
+    places = np.arange(extent)
     return places * step if align_corners else (places + 0.5) * step - 0.5
 
 

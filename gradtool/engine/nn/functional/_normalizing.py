@@ -22,7 +22,7 @@ from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.elementwise.elementwise import rsqrt
 from gradtool.engine._ops.reductions.norm import norm
-from gradtool.engine._ops.reductions.reduction import accumulating, count_over
+from gradtool.engine._ops.reductions.reduction import accumulating, added_up, count_over
 from gradtool.engine._ops.reductions.statistics import var_mean
 from gradtool.engine._tensor import Tensor, wrap
 
@@ -30,8 +30,8 @@ from gradtool.engine._tensor import Tensor, wrap
 def _centred(x: Any, dims: Ints, eps: float) -> tuple[Any, Any]:
     """The deviation from the mean over some dimensions, and what it is to be multiplied by."""
     count = count_over(x.shape, dims)
-    out = x - x.sum(axis=dims, keepdims=True) / count
-    rate = (out * out).sum(axis=dims, keepdims=True)
+    out = x - added_up(x, dims, keepdim=True) / count
+    rate = added_up(out * out, dims, keepdim=True)
     rate /= count
     rate += eps
     np.sqrt(rate, out=rate)
@@ -51,9 +51,9 @@ def _standardized_back(g: Any, x: Any, dims: Ints, eps: float) -> Any:
     standard, rate = _centred(x, dims, eps)
     standard *= rate
     out = standard * g
-    along = out.sum(axis=dims, keepdims=True) / count
+    along = added_up(out, dims, keepdim=True) / count
     np.multiply(standard, along, out=standard)
-    standard += g.sum(axis=dims, keepdims=True) / count
+    standard += added_up(g, dims, keepdim=True) / count
     np.subtract(g, standard, out=out)
     out *= rate
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -185,15 +186,15 @@ def _around(extent: int, before: int, after: int) -> Any:
 
 
 def _extended_along(x: Any, *, dim: int, mode: str, before: int, after: int) -> Any:
-    positions = _POSITIONS[mode](x.shape[dim], before, after)
-    return np.take(x, module_of(x).asarray(positions), axis=dim)
+    positions = _places(mode, x.shape[dim], before, after)
+    return x.take(module_of(x).asarray(positions), axis=dim)
 
 
 def _folded_along(g: Any, *, shape: Ints, dim: int, mode: str, before: int, after: int) -> Any:
     """The transpose: what lies in the middle as it is, and the ends added one by one."""
     out = np.zeros_like(g, shape=shape)
-    source, target = np.moveaxis(g, dim, 0), np.moveaxis(out, dim, 0)
-    positions = _POSITIONS[mode](shape[dim], before, after).tolist()
+    source, target = g.swapaxes(0, dim), out.swapaxes(0, dim)
+    positions = _places(mode, shape[dim], before, after).tolist()
     start, stop = max(before, 0), len(positions) - max(after, 0)
     if stop > start:
         target[positions[start] : positions[start] + stop - start] = source[start:stop]
@@ -202,11 +203,29 @@ def _folded_along(g: Any, *, shape: Ints, dim: int, mode: str, before: int, afte
     return out
 
 
+def _places(mode: str, extent: int, before: int, after: int) -> Any:
+    """For each place of the result that of the element which it takes."""
+    find = _found_places if extent + before + after <= _KEPT_PLACES else _found_places.__wrapped__
+    return find(mode, extent, before, after)
+
+
+_KEPT_PLACES = 2**12
+"""The longest dimension whose places are kept for the next tensor: of 32 kilobytes."""
+
+
+@functools.lru_cache(maxsize=64)
+def _found_places(mode: str, extent: int, before: int, after: int) -> Any:
+    return _POSITIONS[mode](extent, before, after)
+
+
 _extended: Primitive = linear(
     "pad",
     _extended_along,
     lambda g, x_shape, dim, mode, before, after: _folded(
         g, shape=x_shape, dim=dim, mode=mode, before=before, after=after
+    ),
+    of_arrays=lambda g, shape, dim, mode, before, after: _folded_along(
+        g, shape=shape, dim=dim, mode=mode, before=before, after=after
     ),
     dtypes=NUMBERS,
     batch=changing(dim=one_later),
