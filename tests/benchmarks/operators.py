@@ -35,11 +35,20 @@ WHY = """At 1,000 elements, most of the time is Python's overhead:
 a few microseconds per operation, where PyTorch takes about one, and more for an operator composed
 of several operations."""
 _VIEW = "a view, which costs only Python's overhead"
+_WINDOWS = "windows are laid out for one matrix product"
+_PLACES = "places are computed and checked before elements are taken from them"
 REASONS = {
     "erf": "NumPy has no erf, and SciPy's takes one number at a time",
     "gelu": "computed with erf",
     "cummax(-1)": "finding the positions takes a second accumulation",
     "x[:, ::2]": _VIEW, "reshape": _VIEW, "transpose": _VIEW,
+    "conv1d": _WINDOWS, "conv2d": _WINDOWS, "max_pool2d": _WINDOWS, "avg_pool2d": _WINDOWS,
+    "gather(0)": _PLACES, "scatter_add(0)": _PLACES, "embedding": _PLACES, "max(-1)": _PLACES,
+    "topk(10)": "a partition, two sorts of what it found and a gather",
+    "median(-1)": "a whole sort, where PyTorch selects",
+    "linalg.qr 5x5": "NumPy decomposes in two steps with a call of LAPACK for each matrix",
+    "pad(reflect)": "each dimension is extended by itself",
+    "interpolate(bilinear)": "a matrix product for each dimension",
 }  # fmt: skip
 """Name of an operator -> the reason where it is not several passes for PyTorch's one."""
 
@@ -49,7 +58,8 @@ def tables() -> Iterable[Table]:
     torch.set_num_threads(1)
     found = [(each.name, *_ratios(each)) for each in OPERATORS]
     rows = [(name, *(times(x) if x else "" for x in ratios)) for name, *ratios in found]
-    yield Table("Operators", ABOUT, COLUMNS, list(rows), [_medians(found), _summary(found), WHY])
+    notes = [_medians(found), _summary(found), f"{WHY} {_small_summary(found)}"]
+    yield Table("Operators", ABOUT, COLUMNS, list(rows), notes)
 
 
 def _medians(found: Iterable[tuple[Any, ...]]) -> str:
@@ -82,13 +92,28 @@ def _summary(found: Iterable[tuple[Any, ...]]) -> str:
         if ratio > LIMIT and bare * MOST > ratio:
             numpys.append(name)
         elif ratio > LIMIT:
-            slow.append(f"{name} ({REASONS[name]})" if name in REASONS else name)
+            slow.append(_with_reason(name))
     return (
         f"At {LARGE:,} elements, these operators take more than {LIMIT:g} times as long as in "
         f"PyTorch: {_listed(slow)}. Where no reason is given, the engine makes several NumPy "
         "calls, each of which passes over all elements, instead of one loop. These are as fast as "
         f"NumPy allows: {_listed(numpys)}."
     )
+
+
+def _small_summary(found: Iterable[tuple[Any, ...]]) -> str:
+    """The operators that are slow for small inputs, with the reasons."""
+    columns = [
+        _listed(_with_reason(row[0]) for row in found if row[column] > LIMIT) for column in (1, 2)
+    ]
+    return (
+        f"More than {LIMIT:g} times PyTorch's time is taken there by, forward: {columns[0]}; with "
+        f"backward: {columns[1]}."
+    )
+
+
+def _with_reason(name: str) -> str:
+    return f"{name} ({REASONS[name]})" if name in REASONS else name
 
 
 def _listed(names: Iterable[str]) -> str:
