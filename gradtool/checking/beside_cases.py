@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from warnings import catch_warnings, simplefilter
 
 from gradtool.adapters.common.random_state import global_generators
@@ -19,7 +19,10 @@ _BESIDE_THE_GRADIENT = frozenset({codes.KEPT_ON_CTX, codes.LEAK})
 
 
 def explored(
-    planned: PlannedFunction, cases: Sequence[Checked], left: float | None
+    planned: PlannedFunction,
+    cases: Sequence[Checked],
+    left: float | None,
+    tell: Callable[[str], None],
 ) -> tuple[list[CheckResult], Coverage | None]:
     """Find arguments beside the cases at which the Function is wrong.
 
@@ -27,7 +30,8 @@ def explored(
     arguments say. Where its time runs out nothing is said: that it is slow at arguments that
     nobody gave is no mistake.
 
-    Returns the checks, and the branches that were covered if exploring came to its end.
+    `tell` hears what is tried. Returns the checks, and the branches that were covered if exploring
+    came to its end.
     """
     settings, checkable = planned.unit.settings, planned.checkable
     if settings.explore == "off" or not settings.witness or not _may_be_explored(planned, cases):
@@ -43,7 +47,7 @@ def explored(
             catch_warnings(),
         ):
             simplefilter("ignore")  # Nobody gave these arguments.
-            found, coverage = explore(checkable, planned.cases, settings)
+            found, coverage = explore(checkable, planned.cases, settings, tell)
             return results(planned.unit.node, checkable, found, settings), coverage
     except Terminated:
         return [], None

@@ -63,6 +63,10 @@ class UnitProgress:
         self.finished[case.name] = case
         self._watcher.case_finished(self.unit.function, case)
 
+    def exploring(self, what: str) -> None:
+        """The Function is explored."""
+        self._watcher.exploring(self.unit.node, what)
+
     def explored(self, coverage: Coverage | None, seconds: float) -> None:
         """The Function has been explored."""
         self._coverage, self._exploring = coverage, seconds

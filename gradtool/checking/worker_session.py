@@ -51,6 +51,9 @@ class Listener(Protocol):
     def case_finished(self, case: CaseResult) -> None:
         """A case has been checked."""
 
+    def exploring(self, what: str) -> None:
+        """The Function is explored: `what` is tried."""
+
     def explored(self, coverage: Coverage | None, seconds: float) -> None:
         """The Function has been explored; `coverage` is None where that was cut short."""
 
@@ -271,7 +274,7 @@ def check_planned(
         return ()
     started = time.perf_counter()
     with active():
-        beside, coverage = explored(planned, cases, left)
+        beside, coverage = explored(planned, cases, left, listener.exploring)
     seconds = time.perf_counter() - started if planned.unit.settings.timed else 0.0
     if seconds or coverage is not None:
         listener.explored(coverage, seconds)

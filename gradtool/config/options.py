@@ -143,6 +143,9 @@ class Watcher(Protocol):
     def case_finished(self, function: str, case: CaseResult) -> None:
         """A case has been checked."""
 
+    def exploring(self, node_id: str, what: str) -> None:
+        """A Function is explored beside its cases: `what` is tried."""
+
     def function_finished(self, path: str, function: FunctionResult) -> None:
         """All cases of a Function have been checked."""
 
@@ -157,6 +160,9 @@ class Unwatched:
         """Do nothing."""
 
     def case_finished(self, function: str, case: CaseResult) -> None:
+        """Do nothing."""
+
+    def exploring(self, node_id: str, what: str) -> None:
         """Do nothing."""
 
     def function_finished(self, path: str, function: FunctionResult) -> None:

@@ -35,6 +35,7 @@ from gradtool.workers.messages import (
     DeviceThere,
     DiscoveryDone,
     Explored,
+    Exploring,
     Fault,
     Loaded,
     Opened,
@@ -182,6 +183,8 @@ class UnitJob:
             case CaseFinished(case=case):
                 self._futile_tries = 0
                 self._progress.case_finished(case)
+            case Exploring(what=what):
+                self._progress.exploring(what)
             case Explored(coverage=coverage, seconds=seconds):
                 self._progress.explored(coverage, seconds)
             case Untrusted(reason=reason):

@@ -87,6 +87,12 @@ class CaseFinished(Message, frozen=True, kw_only=True):
     case: CaseResult
 
 
+class Exploring(Message, frozen=True, kw_only=True):
+    """From a worker: the Function is explored, and something is tried."""
+
+    what: str
+
+
 class Explored(Message, frozen=True, kw_only=True):
     """From a worker: the Function has been explored."""
 
@@ -154,8 +160,8 @@ class Idle(Message, frozen=True, kw_only=True):
 
 Request = AskDiscovery | AskUnit | AskProfile | AskDevice
 Reply = (
-    DiscoveryDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | Explored | UnitDone
-    | Untrusted | Refused | CaseProfiled | UnitProfiled | Fault | Idle
+    DiscoveryDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | Exploring
+    | Explored | UnitDone | Untrusted | Refused | CaseProfiled | UnitProfiled | Fault | Idle
 )  # fmt: skip
 
 

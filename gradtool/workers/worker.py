@@ -49,6 +49,7 @@ from gradtool.workers.messages import (
     DeviceThere,
     DiscoveryDone,
     Explored,
+    Exploring,
     Fault,
     Idle,
     Loaded,
@@ -134,6 +135,10 @@ def _subject(request: Request) -> str:
             return request.unit.node
 
 
+_BETWEEN_NEWS = 1.0
+"""Seconds between two messages about what is explored."""
+
+
 class _Worker:
     """Answers requests. Also the `Listener` of its session."""
 
@@ -146,6 +151,8 @@ class _Worker:
         self._spoiled = False
         self._left: float | None = None
         self._settings = Settings()
+        self._told = time.monotonic()
+        """The time of the last news about exploring."""
 
     def serve(self) -> None:
         """Answer requests in turn."""
@@ -255,6 +262,12 @@ class _Worker:
         self._note(case.checks)
         self._guard.require_sealed()
         self._send(CaseFinished(case=case))
+
+    def exploring(self, what: str) -> None:
+        """The Function is explored. Told once a second, as somebody reads it."""
+        if time.monotonic() - self._told >= _BETWEEN_NEWS:
+            self._told = time.monotonic()
+            self._send(Exploring(what=what))
 
     def explored(self, coverage: Coverage | None, seconds: float) -> None:
         """The Function has been explored."""

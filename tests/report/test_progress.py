@@ -78,3 +78,15 @@ def test_a_case_that_was_ended_from_outside_is_no_longer_named() -> None:
         line = drawn_by(stream, progress)
         assert "Hang" not in line
         assert "a.py::Next[c]" in line
+
+
+def test_what_is_explored_is_named_with_the_time_since_exploring_began() -> None:
+    stream, clock = Terminal(), Clock()
+    with LiveProgress(make_console(stream, "never", width=140), clock) as progress:
+        progress.started(1)
+        progress.exploring("a.py::Op", "extents")
+        clock.now = 3.0
+        progress.exploring("a.py::Op", "ties")
+        assert "3.0 s in a.py::Op[exploring ties]" in drawn_by(stream, progress)
+        progress.function_finished("a.py", function("Op"))
+        assert "exploring" not in drawn_by(stream, progress)

@@ -83,6 +83,12 @@ class LiveProgress:
         self._failed += case.verdict in (Verdict.FAIL, Verdict.ERROR)
         self._progress.update(self._task, failed=f"{self._failed} failed" if self._failed else "")
 
+    def exploring(self, node_id: str, what: str) -> None:
+        """Show what is explored, with the time since exploring began."""
+        before = f"{node_id}[exploring "
+        old = next((each for each in self._running if each.startswith(before)), "")
+        self._running[f"{before}{what}]"] = self._running.pop(old, self._clock())
+
     def function_finished(self, path: str, function: FunctionResult) -> None:
         """Move the bar on."""
         # A case that was ended from outside has no result.
