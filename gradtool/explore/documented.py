@@ -2,57 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from gradtool.cases.inference.documentation import documentation
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.ranks import along_some_axes, with_axis
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 
-_LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
-"""Matches ``x (..., n)`` and ``x: (*, n)``, a shape with any number of leading axes."""
-
-_ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim", re.I)
-
-_BROADCAST = re.compile(r"([^.;,()]*)\b(?:broadcastable|(?:may |can |are )?broadcast)\b", re.I)
-"""Matches what a clause says before that word: which arguments may have such a shape."""
-
-_ALL = re.compile(r"\b(arguments|inputs|tensors)\b", re.I)
-
 _TINY = 2.0**-560
-
-_ANY_SIZE = re.compile(
-    r"\bany (real|finite)\b|\ball (reals|real numbers)\b|\bof any (size|magnitude)\b"
-    r"|\b(overflow|underflow)|\bnumerically (stable|robust)",
-    re.I,
-)
 
 
 def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants of the shapes and sizes that the docstrings speak of."""
-    text = documentation(function)
-    if is_of_any_size(function):
+    said = wording(function)
+    if said.is_of_any_size:
         yield from _tiny(point)
-    named = set(_LEADING.findall(text))
     is_free = {at for at, array in point.continuous() if not _is_bound(array) and array.ndim}
-    leading = [at for at in sorted(is_free) if point.names[at] in named]
-    if _ANY_LEADING.search(text) and is_free:
-        leading = leading or [min(is_free)]
+    named = said.with_any_leading_axes(point.names)
+    leading = [at for at in sorted(is_free) if named and point.names[at] in named]
+    if named is None and is_free:
+        leading = [min(is_free)]
     for at in leading:
         yield from _with_leading_axis(point, at, leading, rng)
-    clauses = " ".join(_BROADCAST.findall(text))
     for at in sorted(is_free & point.tracked):
-        if _ALL.search(clauses) or re.search(rf"\b{re.escape(point.names[at])}\b", clauses):
+        if said.may_broadcast(point.names[at]):
             yield from along_some_axes(point, at, rng)
-
-
-def is_of_any_size(function: Any) -> bool:
-    """Return True if the documentation says that numbers may be as large as they like."""
-    return bool(_ANY_SIZE.search(documentation(function)))
 
 
 def _tiny(point: Point) -> Iterator[Variant]:

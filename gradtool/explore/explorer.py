@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import count
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.coverage import Branches
-from gradtool.explore.families import variants
+from gradtool.explore.families import Turns, variants
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.trial import Answer, attempt, exact_gradients, stale
@@ -60,11 +60,15 @@ class Discovered:
 
 
 def explore(
-    checkable: Checkable, cases: Sequence[ResolvedCase], settings: Settings
+    checkable: Checkable,
+    cases: Sequence[ResolvedCase],
+    settings: Settings,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Discovered], Coverage | None]:
     """Find variants of `cases` at which a Function is wrong, one for each mistake.
 
     Returns them with the branches that the cases, and the variants that forward accepts, took.
+    `tell` hears what is tried.
     """
     branches = Branches(checkable)
     points = [Point.of(checkable, case, settings.device) for case in cases]
@@ -76,14 +80,21 @@ def explore(
     left, confirmations = BUDGETS[settings.explore] - spent, _MOST_CONFIRMED[settings.explore]
     found: dict[tuple[str, str], Discovered] = {}
     right: dict[bool, tuple[ResolvedCase, Variant]] = {}
-    for case, point, variant in _interleaved(checkable, cases, points, branches):
+    turns = {id(case): Turns() for case in cases}
+    streams = [
+        variants(checkable, case, at, branches, turns[id(case)])
+        for case, at in zip(cases, points, strict=True)
+    ]
+    for case, point, variant in _interleaved(cases, points, streams):
         if left <= 0 or confirmations <= 0 or (found and settings.explore == "quick"):
             break
+        tell(turns[id(case)].family)
         with branches.watching() as keep:
             trial = attempt(checkable, variant, case.seed, usual[id(case)])
         if trial.answer is not Answer.REFUSED:
             keep()
         left -= trial.calls
+        turns[id(case)].was_refused = trial.answer is Answer.REFUSED
         outcomes: list[Outcome] = []
         if trial.answer is Answer.SUSPECT:
             confirmations -= 1
@@ -142,24 +153,22 @@ def _argument(outcome: Outcome) -> str:
 
 
 def _interleaved(
-    checkable: Checkable,
-    cases: Sequence[ResolvedCase],
-    points: Sequence[Point],
-    branches: Branches,
+    cases: Sequence[ResolvedCase], points: Sequence[Point], streams: Sequence[Iterator[Variant]]
 ) -> Iterator[tuple[ResolvedCase, Point, Variant]]:
     """Yield the first variant of each case, then the second of each.
 
     Cases whose tensors have the same shapes take turns first, for the sake of variety: what one of
     them leaves to the other comes last.
     """
-    streams = [
-        variants(checkable, case, at, branches) for case, at in zip(cases, points, strict=True)
-    ]
-    turns = _turns(points)
-    left = []
-    for number, row in enumerate(zip_longest(*streams)):
-        for case, point, variant, (turn, of) in zip(cases, points, row, turns, strict=True):
+    live, left = list(zip(cases, points, streams, _turns(points), strict=True)), []
+    for number in count():
+        if not live:
+            break
+        for each in list(live):
+            case, point, stream, (turn, of) = each
+            variant = next(stream, None)
             if variant is None:
+                live.remove(each)
                 continue
             if variant.is_plain or number % of == turn:
                 yield case, point, variant

@@ -156,7 +156,7 @@ def _together(
         doubled = _resized(point, group.axes, 2 * group.extent, rng, group.numbers)
         growth = Growth(group.extent, extent, point, doubled) if doubled else None
         change = _described(point, group, extent)
-        may_raise = 1 in (extent, group.extent) or growth is None
+        may_raise = group.extent == 1 or growth is None
         yield Variant(made, change, growth, names_extents=not group.numbers, may_raise=may_raise)
 
 
@@ -170,13 +170,20 @@ def _apart(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Va
         return
     if any(point.values[at].dtype.kind not in "fc" for at, _ in group.axes):
         return
-    for count in range(1, len(group.axes)):
-        for chosen in combinations(group.axes, count):
-            made = _resized(point, chosen, group.extent + 1, rng)
+    parts = [
+        chosen for count in range(1, len(group.axes)) for chosen in combinations(group.axes, count)
+    ]
+    for extent in _longer(group):
+        for chosen in parts:
+            made = _resized(point, chosen, extent, rng)
             if made is not None:
-                part = replace(group, axes=chosen)
-                change = _described(point, part, group.extent + 1)
+                change = _described(point, replace(group, axes=chosen), extent)
                 yield Variant(made, change, names_extents=True)
+
+
+def _longer(group: _Group) -> tuple[int, int]:
+    """Larger extents: one more, and the double, which is a multiple of all that this one is."""
+    return group.extent + 1, 2 * group.extent
 
 
 def _unequal(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Variant]:
@@ -187,12 +194,13 @@ def _unequal(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[
     tensors = list(dict.fromkeys(at for at, _ in group.axes))
     if len(tensors) < 2 or group.numbers or group.extent < 2 or not point.tracked >= {*tensors}:
         return
-    for at in tensors:
-        axes = tuple(axis for axis in group.axes if axis[0] == at)
-        made = _resized(point, axes, group.extent + 1, rng) if len(axes) == 1 else None
-        if made is not None:
-            change = _described(point, replace(group, axes=axes), group.extent + 1)
-            yield Variant(made, change, names_extents=True)
+    for extent in _longer(group):
+        for at in tensors:
+            axes = tuple(axis for axis in group.axes if axis[0] == at)
+            made = _resized(point, axes, extent, rng) if len(axes) == 1 else None
+            if made is not None:
+                change = _described(point, replace(group, axes=axes), extent)
+                yield Variant(made, change, names_extents=True)
 
 
 def _resized(

@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
+from itertools import islice
 
 from gradtool.adapters.common.random_state import generator
-from gradtool.cases.inference.documentation import documentation
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
 from gradtool.explore.documented import documented
-from gradtool.explore.documented_shapes import agrees, stated_shapes
 from gradtool.explore.extents import beside_options, extents
 from gradtool.explore.guided import guided
 from gradtool.explore.indices import ignored, regrouped, repeated, segments
-from gradtool.explore.limits import beside_limits
+from gradtool.explore.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.masks import masks
+from gradtool.explore.offset import offset
 from gradtool.explore.optional import optional
 from gradtool.explore.plain import plain, with_defaults
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.removed import both_signs, other_lengths
-from gradtool.explore.source import (
+from gradtool.explore.reading.constraints import constraints
+from gradtool.explore.reading.source import (
     blocks,
+    divided,
     iterations,
-    may_be_negative,
-    may_be_wide,
-    needs_symmetry,
     solves,
     step_of_integers,
     thresholds,
     words,
 )
-from gradtool.explore.ties import ties
+from gradtool.explore.reading.wording import wording
+from gradtool.explore.removed import both_signs, other_lengths
+from gradtool.explore.ties import levels, ties
 from gradtool.explore.trial import exact_gradients, read_as_symmetric
 from gradtool.explore.values import (
     asymmetric,
+    counts,
     degenerate,
+    fewer_digits,
     learned,
     less_special,
     near,
-    single,
+    turned,
     values,
     whole,
     zeros,
@@ -49,83 +52,151 @@ from gradtool.explore.values import (
 
 Family = Callable[[], Iterator[Variant]]
 
+_MOST_TRIED = 4
+"""Variants of one family in a turn, of which forward refuses all but the last."""
+
+
+@dataclass
+class Turns:
+    """The turns of families, which depend on what became of the last variant."""
+
+    family: str = ""
+    """The one whose turn it is."""
+    was_refused: bool = False
+    """Forward refused the variant: its family has another one at once."""
+
 
 def variants(
-    checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
+    checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches, turns: Turns
 ) -> Iterator[Variant]:
     """Yield all variants of a case, whose arguments are `point`, that its docstrings allow.
 
     What `branches` lacks comes first; the other families share the budget.
     """
-    shapes = stated_shapes(documentation(checkable.obj), point)
-    for variant in _all_variants(checkable, case, point, branches):
-        if not shapes or agrees(shapes, variant.point):
+    kept = constraints(wording(checkable.obj).docstrings, point)
+    live = deque(
+        (name, (each for each in stream if all(holds(each.point) for holds in kept)))
+        for name, stream in _streams(checkable, case, point, branches)
+    )
+    turns.family, stream = live.popleft()
+    yield from stream
+    while live:
+        turns.family, stream = live.popleft()
+        is_at_end = True
+        for variant in islice(stream, _MOST_TRIED):
+            is_at_end = turns.was_refused = False
             yield variant
+            if not turns.was_refused:
+                break
+        if not is_at_end:
+            live.append((turns.family, stream))
 
 
-def _all_variants(
+def _streams(
     checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
-) -> Iterator[Variant]:
+) -> Iterator[tuple[str, Iterator[Variant]]]:
+    """The variants of branches, then those of each family."""
     parameters, moves_values = checkable.parameters(), iterations(checkable.obj) is None
     rng = generator(case.seed, "guided")
-    yield from guided(point, branches, parameters, rng, moves_values=moves_values)
-    families = _families(checkable, case, point)
+    yield "branches", guided(point, branches, parameters, rng, moves_values=moves_values)
+    families = _of_arguments(checkable, case, point) | _of_tensors(checkable, case, point)
+    families |= _of_indices(checkable, point)
     if moves_values:
-        families += _beside_values(checkable, case, point, branches)
-    for row in zip_longest(*(family() for family in families)):
-        yield from (each for each in row if each is not None)
+        families |= _beside_values(checkable, case, point, branches)
+    yield from ((name, family()) for name, family in families.items())
 
 
-def _families(checkable: Checkable, case: ResolvedCase, point: Point) -> list[Family]:
+def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
+    """Families of extents and of arguments that are no tensors."""
     function, parameters = checkable.obj, checkable.parameters()
     full, draws = with_defaults(point, parameters), partial(generator, case.seed)
     iteration, step = iterations(function), step_of_integers(function)
     kept = iteration.counts if iteration else frozenset[str]()
     named = dict(zip(full.names, full.values, strict=True))
-    free = {name for name in full.names if may_be_negative(function, name)}
-    keeps_order = solves(function) and not may_be_wide(function)
-    return [
-        lambda: extents(point, blocks(function), draws("extents"), keeps_order=keeps_order),
-        lambda: plain(point, words(function, named), parameters, kept, free, step=step),
-        lambda: values(point, draws("values"), is_scaled=iteration is None),
-        lambda: less_special(point),
-        lambda: learned(point),
-        lambda: both_signs(function, point),
-        lambda: other_lengths(function, point),
-        lambda: documented(function, point, draws("documented")),
-        lambda: ties(point, draws("ties")),
-        lambda: optional(checkable, point),
-        lambda: _asymmetric(checkable, case, point),
-        lambda: zeros(point, draws("zeros")),
-        lambda: whole(point, draws("whole")),
-        lambda: degenerate(point),
-        lambda: repeated(function, point),
-        lambda: segments(point),
-        lambda: regrouped(function, point),
-        lambda: masks(point),
-        lambda: beside_options(
+    free = {name for name in full.names if wording(function).may_be_negative(name)}
+    keeps_order = solves(function) and not wording(function).may_be_wide
+    return {
+        "extents": lambda: extents(
+            point, blocks(function), draws("extents"), keeps_order=keeps_order
+        ),
+        "options": lambda: plain(
+            point,
+            words(function, named),
+            parameters,
+            kept,
+            free,
+            step=step,
+            divided=divided(function),
+        ),
+        "documented shapes": lambda: documented(function, point, draws("documented")),
+        "optional tensors": lambda: optional(checkable, point),
+        "options with extents": lambda: beside_options(
             full, plain(full, {}, parameters, kept, step=step), draws("beside options")
         ),
-        lambda: ignored(function, full),
-    ]
+        "ignored labels": lambda: ignored(function, full),
+    }
+
+
+def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
+    """Families of the values of tensors."""
+    function, draws, said = checkable.obj, partial(generator, case.seed), wording(checkable.obj)
+    is_scaled = iterations(function) is None
+    # Constant rows or columns make a matrix singular.
+    has_levels = not solves(function) and not said.needs_distinct
+    return {
+        "values": lambda: values(point, draws("values"), is_scaled=is_scaled),
+        "constants": lambda: less_special(point),
+        "learned tensors": lambda: learned(point),
+        "complex numbers": lambda: turned(function, point),
+        "signs": lambda: both_signs(function, point),
+        "lengths of rows": lambda: other_lengths(function, point),
+        "ties": lambda: _unless(said.needs_distinct, ties(point, draws("ties"))),
+        "constant axes": lambda: _unless(not has_levels, levels(point, draws("levels"))),
+        "asymmetric matrices": lambda: _asymmetric(checkable, case, point),
+        "zeros": lambda: _unless(said.needs_nonzero, zeros(point, draws("zeros"))),
+        "whole numbers": lambda: whole(point, draws("whole")),
+        "eigenvalues": lambda: _unless(said.needs_distinct, degenerate(point)),
+    }
+
+
+def _of_indices(checkable: Checkable, point: Point) -> dict[str, Family]:
+    """Families of integer tensors and masks."""
+    function, said = checkable.obj, wording(checkable.obj)
+    return {
+        "counts": lambda: _unless(said.needs_nonzero, counts(function, point)),
+        "indices": lambda: _unless(said.needs_distinct, repeated(function, point)),
+        "segments": lambda: segments(point),
+        "groups": lambda: regrouped(function, point, may_be_empty=not said.needs_some),
+        "masks": lambda: masks(point, may_be_empty=not said.needs_some),
+    }
+
+
+def _unless(excluded: bool, family: Iterator[Variant]) -> Iterator[Variant]:
+    """The variants of a family, none if a docstring excludes them."""
+    return iter(()) if excluded else family
 
 
 def _beside_values(
     checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
-) -> list[Family]:
+) -> dict[str, Family]:
     """Families for a forward that does not iterate until its values are good enough."""
     function, parameters = checkable.obj, checkable.parameters()
     full, draws = with_defaults(point, parameters), partial(generator, case.seed)
     options = partial(plain, full, {}, parameters, step=step_of_integers(function))
-    return [
-        lambda: near(point, thresholds(function), draws("near")),
-        lambda: beside_limits(full, options(), branches, draws("beside limits")),
-        lambda: single(point, draws("single")),
-    ]
+    return {
+        "thresholds": lambda: near(point, thresholds(function), draws("near")),
+        "options with limits": lambda: beside_limits(
+            full, options(), branches, draws("beside limits")
+        ),
+        "precisions": lambda: fewer_digits(function, point, draws("single")),
+        "large means": lambda: offset(checkable, point),
+        "limits": lambda: moved_limits(full, branches),
+        "floors": lambda: far_floors(function, point, branches),
+    }
 
 
 def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator[Variant]:
-    if not needs_symmetry(checkable.obj):
+    if not wording(checkable.obj).needs_symmetry:
         exact = exact_gradients(checkable, point, case.seed)
         # A gradient of symmetric matrices is right only where they are symmetric.
         for at in read_as_symmetric(checkable, point, case.seed):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import Any
@@ -17,11 +16,7 @@ from gradtool.explore.limits import is_limit, moved
 from gradtool.explore.plain import is_kept, with_defaults
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.ranks import of_other_shape
-
-_SHARES = re.compile(
-    r"(.*_)?(p|prob|probability|drop(out)?|rate|keep|ratio|share)(_?(p|prob|rate))?"
-)
-"""Names of numbers from 0 to 1."""
+from gradtool.explore.reading.names import is_share
 
 _MOST = 24
 """Variants for all branches of a case."""
@@ -93,7 +88,7 @@ def _plain(test: ast.AST, point: Point) -> Iterator[Variant]:
         if is_kept(name, before) or not _names(test, name):
             continue
         for value in dict.fromkeys(_other_values(test, before)):
-            if isinstance(before, float) and _SHARES.fullmatch(name.lower()):
+            if isinstance(before, float) and is_share(name):
                 value = min(max(value, 0.0), 1.0)
             change = f"`{name}` is {value!r}, not {before!r}"
             yield Variant(

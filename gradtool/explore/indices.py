@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.source import needs_order, trees
+from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import is_offsets, is_permutation, is_permutation_along_some_axis
 from gradtool.verify.protocol.observation import Array
 
@@ -45,7 +46,7 @@ def _with_repeats(point: Point, at: int, array: Array) -> Iterator[Variant]:
             yield Variant(point.having({at: made}), f"`{point.names[at]}` has a repeated entry")
 
 
-def regrouped(function: Any, point: Point) -> Iterator[Variant]:
+def regrouped(function: Any, point: Point, *, may_be_empty: bool) -> Iterator[Variant]:
     """Yield variants in which a label or group that occurs no longer does, or only once.
 
     Groups whose members lie together are also mixed, unless the source speaks of order.
@@ -57,7 +58,7 @@ def regrouped(function: Any, point: Point) -> Iterator[Variant]:
         if not 1 < len(found) < array.size or is_permutation_along_some_axis(array):
             continue
         is_flat = array.ndim == 1 and bool((np.diff(array) >= 0).all())
-        if is_flat and array[0] == 0 and not needs_order(function):
+        if is_flat and array[0] == 0 and not wording(function).needs_order:
             change = f"`{point.names[at]}` is not sorted"
             yield Variant(point.having({at: np.roll(array, 1)}), change)
         middle, instead = found[len(found) // 2], found[len(found) // 2 - 1]
@@ -65,7 +66,8 @@ def regrouped(function: Any, point: Point) -> Iterator[Variant]:
         gone, alone = array.copy(), array.copy()
         gone.reshape(-1)[places] = instead
         alone.reshape(-1)[places[:-1]] = instead
-        yield Variant(point.having({at: gone}), f"`{point.names[at]}` has no {middle}")
+        if may_be_empty:
+            yield Variant(point.having({at: gone}), f"`{point.names[at]}` has no {middle}")
         if len(places) > 1:
             yield Variant(point.having({at: alone}), f"`{point.names[at]}` has {middle} once")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from gradtool.adapters.common.branches import Branch
 from gradtool.adapters.common.value_branches import Compared
 from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_guard
+from gradtool.explore.reading.source import floors_of_logarithms
 from gradtool.explore.traits import is_integral, restored, traits
 from gradtool.verify.protocol.observation import Array
 
@@ -43,6 +45,60 @@ def beside_limits(
             if is_limit(compared.limit):
                 for variant in islice(moved(branch, option.point, compared, rng), _MOST_MOVED):
                     yield replace(variant, change=f"{option.change} and {variant.change}")
+
+
+def moved_limits(point: Point, branches: Branches) -> Iterator[Variant]:
+    """Yield variants in which a limit that is an argument lies among the values that it limits.
+
+    Args:
+        point: The arguments of the case, with all defaults.
+        branches: Those of the Function, with what they compared.
+    """
+    for at in point.plain:
+        name, before = point.names[at], point.values[at]
+        if type(before) not in (int, float) or is_guard(name):
+            continue
+        for _, compared in branches.limits:
+            inner = _among(compared, before)
+            if inner is not None:
+                value = type(before)(round(inner, 2))
+                change = f"`{name}` is {value!r}, not {before!r}"
+                yield Variant(point.having({at: value}), change, is_plain=True)
+                break
+
+
+def _among(compared: Compared, limit: float) -> float | None:
+    """The middle of the compared values if all of them are on one side of a limit, else None."""
+    bounds, values = compared.limit, compared.value
+    is_limit = bounds.size and bounds.dtype.kind in "fiu" and bool((bounds == limit).all())
+    if not is_limit or values.dtype.kind != "f" or not np.isfinite(values).all() or not values.size:
+        return None
+    low, high = float(values.min()), float(values.max())
+    return None if low <= limit <= high else float(np.median(values))
+
+
+def far_floors(function: Any, point: Point, branches: Branches) -> Iterator[Variant]:
+    """Yield variants so small that they reach the floor of a logarithm, of which some do not.
+
+    What is limited before its logarithm is taken is meant to be limited: that is the result for
+    silence, or for an empty bin.
+    """
+    floors = floors_of_logarithms(function)
+    tracked = [at for at in sorted(point.tracked) if point.values[at].dtype.kind == "f"]
+    for _, compared in branches.limits:
+        limit = float(np.abs(compared.limit).max(initial=0.0))
+        sizes = compared.value[np.isfinite(compared.value)] if compared.value.size else np.zeros(0)
+        if not sizes.size or sizes.min() <= limit or limit not in floors:
+            continue
+        ratio = limit / float(sizes.max())
+        for at, power in product(tracked, (1.0, 0.5)):
+            turns = np.where(np.arange(point.values[at].size) % 2, 1.0, (0.5 * ratio) ** power)
+            small = point.values[at] * turns.reshape(point.values[at].shape)
+            if power == 1.0 and small.ndim > 1:
+                small[0] = point.values[at][0] * 0.5 * ratio
+            array = restored(point.values[at], small.astype(small.dtype))
+            change = f"some values of `{point.names[at]}` are near the floor of {limit:g}"
+            yield Variant(point.having({at: array}), change, may_be_outside=True)
 
 
 def _is_other_number(point: Point, option: Variant) -> bool:

@@ -6,28 +6,28 @@ of what backward does with the rest.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_mask
 from gradtool.verify.protocol.observation import Array
 
-_MASKS = re.compile(
-    r"(.*_)?(mask|valid|keep|kept|pad|padding|active|present|observed|visible)(s|_.*)?"
-)
-"""Names of tensors of numbers that are masks if these are all zero or one."""
 
+def masks(point: Point, *, may_be_empty: bool) -> Iterator[Variant]:
+    """Yield variants of masks with other entries, and of lengths that are not all of an axis.
 
-def masks(point: Point) -> Iterator[Variant]:
-    """Yield variants of masks with other entries, and of lengths that are not all of an axis."""
+    Args:
+        point: The arguments of the case.
+        may_be_empty: A mask may leave out all of a row.
+    """
     for at, array in point.arrays():
         name = point.names[at]
         if at in point.tracked or array.size < 2 or not array.ndim:
             continue
         if _is_mask(array, name):
-            for made, how in _other_masks(array):
+            for made, how in _other_masks(array, may_be_empty=may_be_empty):
                 change = f"`{name}` is {how}"
                 yield Variant(point.having({at: made.astype(array.dtype)}), change)
     for at, array in point.arrays():
@@ -42,16 +42,16 @@ def _is_mask(array: Array, name: str) -> bool:
     if array.dtype.kind == "b":
         return True
     is_binary = array.dtype.kind in "fiu" and bool(np.isin(array, (0, 1)).all())
-    return is_binary and bool(_MASKS.fullmatch(name.strip("_").lower()))
+    return is_binary and is_mask(name)
 
 
-def _other_masks(array: Array) -> Iterator[tuple[Array, str]]:
+def _other_masks(array: Array, *, may_be_empty: bool) -> Iterator[tuple[Array, str]]:
     places = np.arange(array.size).reshape(array.shape)
     if array.all():
         yield places % 3 != 1, "true in part"
     elif not array.any():
         yield places % 3 == 1, "true in part"
-    if array.ndim > 1 and array.shape[0] > 1:
+    if array.ndim > 1 and array.shape[0] > 1 and may_be_empty:
         for value, word in ((0, "false"), (1, "true")):
             row = array.copy()
             row[0] = value

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,13 +21,12 @@ from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.plain import is_kept, with_defaults
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.source import trees
+from gradtool.explore.reading.names import is_learned, is_length, is_mask, is_optional_tensor
+from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.tensor_uses import is_used_as_tensor
+from gradtool.verify.protocol.observation import Array
 
-_TENSORS = re.compile(r"(.*_)?(bias|weights?|b|w|gamma|beta|gain|scale|shift|affine|residual)\d*")
-"""Names of optional tensors of which gradients are wanted."""
-
-_LEARNED = re.compile(r"(.*_)?(bias|gamma|gain|affine|residual)\d*")
-"""Names of those that are never constants, as a weight of a loss may be."""
+Shape = tuple[int, ...]
 
 
 def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
@@ -46,18 +44,29 @@ def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
         elif at in missing and type(instead.get(name)) in (int, float):
             yield from _other_number(full, at, instead[name])
+        elif at in missing and is_mask(name):
+            yield from _masks(full, at)
+        elif at in missing and is_length(name):
+            yield from _lengths(full, at)
         elif at in missing:
-            yield from _given(full, at, instead.get(name))
+            yield from _given(checkable, full, at, instead.get(name))
 
 
 def _other_number(point: Point, at: int, instead: float) -> Iterator[Variant]:
     """Variants that give another number than the one that forward takes instead of None."""
     name = point.names[at]
-    if not is_kept(name, None):
-        value = instead + 1 if isinstance(instead, int) else 0.7 * instead or 0.3
+    if is_kept(name, None):
+        return
+    is_whole = isinstance(instead, int)
+    for value in _beside(instead) if is_whole else (0.7 * instead or 0.3,):
         change = f"`{name}` is {value!r}, not None"
-        may_raise = isinstance(value, int)
-        yield Variant(point.having({at: value}), change, is_plain=True, may_raise=may_raise)
+        yield Variant(point.having({at: value}), change, is_plain=True, may_raise=is_whole)
+
+
+def _beside(number: float) -> list[float]:
+    """Numbers other than one that forward takes by itself: a larger one, and all smaller ones."""
+    smaller = [number - 1, 1] if number > 1 else []
+    return list(dict.fromkeys((number + 1, *smaller)))
 
 
 def _not_passed(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[Variant]:
@@ -81,7 +90,9 @@ def _not_passed(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterat
     )
     names = " and ".join(f"`{each}`" for each in point.names[number:])
     verb = "is" if point.positional - number == 1 else "are"
-    yield Variant(fewer, f"{names} {verb} not passed", may_raise=False)
+    # A case that passes None may know that backward counts the arguments.
+    may_raise = all(at < number for at in point.tensors)
+    yield Variant(fewer, f"{names} {verb} not passed", may_raise=may_raise)
 
 
 def _may_be_left(parameter: inspect.Parameter, point: Point, at: int) -> bool:
@@ -91,34 +102,64 @@ def _may_be_left(parameter: inspect.Parameter, point: Point, at: int) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-def _given(point: Point, at: int, instead: Any) -> Iterator[Variant]:
+def _masks(point: Point, at: int) -> Iterator[Variant]:
+    """Variants that give a mask of one of the tensors, which leaves out some entries."""
+    for shape in _shapes(point):
+        kept = np.arange(int(np.prod(shape))).reshape(shape) % 3 != 1
+        yield _with_tensor(point, at, kept)
+
+
+def _lengths(point: Point, at: int) -> Iterator[Variant]:
+    """Variants that give lengths, all but the first shorter than the second axis of a tensor."""
+    for _, array in point.continuous():
+        if array.ndim > 1:
+            lengths = np.maximum(array.shape[1] - np.arange(array.shape[0]), 1)
+            yield _with_tensor(point, at, lengths)
+
+
+def _with_tensor(point: Point, at: int, array: Array) -> Variant:
+    change = f"`{point.names[at]}` is a tensor of shape {list(array.shape)}"
+    tensors = tuple(sorted({*point.tensors, at}))
+    return Variant(replace(point.having({at: array}), tensors=tensors), change)
+
+
+def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterator[Variant]:
     """Variants that give the tensor: one that takes a gradient and, as it may have none, one not.
 
     Nobody asked for the gradient of a tensor that no case gives, so that none is no mistake.
     """
     name = point.names[at]
-    for shape, dtype in _kinds(point, name, instead):
+    for shape, dtype in _kinds(checkable, point, name, instead):
         drawn = np.linspace(0.4, 1.3, int(np.prod(shape))).reshape(shape).astype(dtype)
-        change = f"`{name}` is a tensor of shape {list(shape)}"
-        tensors = tuple(sorted({*point.tensors, at}))
-        given = replace(point.having({at: drawn}), tensors=tensors)
-        wanted = replace(given, tracked=point.tracked | {at})
-        may_lack = None if _LEARNED.fullmatch(name.strip("_").lower()) else at
-        yield Variant(wanted, change, may_lack=may_lack)
-        yield Variant(given, f"{change} without a gradient")
+        given = _with_tensor(point, at, drawn)
+        wanted = replace(given.point, tracked=point.tracked | {at})
+        may_lack = None if is_learned(name) else at
+        yield Variant(wanted, given.change, may_lack=may_lack)
+        yield replace(given, change=f"{given.change} without a gradient")
 
 
-def _kinds(point: Point, name: str, instead: Any) -> list[tuple[tuple[int, ...], Any]]:
+def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[tuple[Shape, Any]]:
     """Shapes and dtypes that the tensor may have."""
-    models = [array for _, array in point.continuous()][:2]
-    if isinstance(instead, np.ndarray):
-        return [(instead.shape, instead.dtype)] if instead.dtype.kind == "f" else []
-    if instead is not None or not models or not _TENSORS.fullmatch(name.strip("_").lower()):
-        return []  # A number that forward takes instead stands for a number.
-    shapes = [s for m in models for s in (m.shape[-1:], m.shape[:1], m.shape)]
-    shapes += [m.shape[-2:-1] * 2 for m in models if m.ndim > 1]  # As of positions.
+    models = [array for _, array in point.continuous()]
+    is_array = isinstance(instead, np.ndarray)
+    first = [(instead.shape, instead.dtype)] if is_array and instead.dtype.kind == "f" else []
+    is_tensor = is_optional_tensor(name) or is_used_as_tensor(checkable, name)
+    if not (instead is None or first) or not models or not is_tensor:
+        return first  # A number that forward takes instead stands for a number.
+    return [*dict.fromkeys([*first, *((shape, models[0].dtype) for shape in _shapes(point))])]
+
+
+def _shapes(point: Point) -> list[Shape]:
+    """Shapes that another tensor may have: those of the given ones, or of a part of them."""
+    models = [array.shape for _, array in point.continuous()][:2]
+    shapes = [s for m in models for s in (m[-1:], m[:1], m)]
+    shapes += [m[-2:-1] * 2 for m in models if len(m) > 1]  # As of positions.
     shapes += [m.shape for _, m in point.arrays() if m.dtype.kind in "iu"]
-    return [(shape, models[0].dtype) for shape in dict.fromkeys(shapes)]
+    for m in models:
+        # As of one step of a sequence.
+        shapes += [(*m[:axis], *m[axis + 1 :]) for axis in reversed(range(len(m)))]
+        shapes += [(*m[:axis], 1, *m[axis + 1 :]) for axis in reversed(range(len(m)))]
+    return [*dict.fromkeys(shapes)]
 
 
 # ---- what forward takes instead ---------------------------------------------------------------
@@ -144,7 +185,7 @@ def _targets(function: Any) -> Mapping[str, str]:
     """For each argument that may be None the variable that has its value or another one."""
     found: dict[str, str] = {}
     for tree in trees(getattr(function, "forward", function)):
-        for node in ast.walk(tree):
+        for node in _single_assignments(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(id=target)], value=ast.IfExp(test=test)):
                     found |= dict.fromkeys(_compared_with_none(test), target)
@@ -159,6 +200,17 @@ def _targets(function: Any) -> Mapping[str, str]:
                 ):
                     found |= dict.fromkeys(_compared_with_none(test), target)
     return found
+
+
+def _single_assignments(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a tree, with ``a, b = c, d`` as two assignments."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                for target, value in zip(targets, values, strict=False):
+                    yield ast.Assign(targets=[target], value=value)
+            case _:
+                yield node
 
 
 def _compared_with_none(test: ast.expr) -> list[str]:

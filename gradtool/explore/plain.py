@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Any
 
 from gradtool.explore.point import Point, Variant
-
-_GUARDS = re.compile(r"(.*_)?(eps|epsilon|tol|rtol|atol)")
-"""Names of numbers that guard a computation as long as they are small."""
+from gradtool.explore.reading import names
 
 _LARGEST_GUARD = 0.01
-
-_KEPT = re.compile(
-    r"(.*_)?(seed|dtype|device|generator|ignore_index|padding_idx|"
-    r"inplace|hard|straight_through|ste)"
-    r"|.*(fp8|fp16|bf16|int8|half|amp\b|autocast|quanti[sz]|low_precision|offload).*"
-)
-"""Names of what gives no other number, or changes what a gradient is meant to be: a lower
-precision is chosen for its speed.
-"""
-
-_IS_TRAINING = re.compile(r"(is_)?train(ing)?")
-"""Names of a flag that makes forward random or change buffers where it is true."""
-
-_AXES = re.compile(r"(.*_)?(dim|axis|axes|dims)\d?")
-"""Names of axes."""
-
-_SIGNED = re.compile(r"(.*_)?(shift|offset|diagonal|lag|k|exponent|power|p|order|n)s?")
-"""Names of integers that may be negative."""
 
 _MOST_ENTRIES_CHANGED = 3
 """Entries of a tuple that change alone."""
@@ -49,6 +28,7 @@ def plain(
     free: Collection[str] = (),
     *,
     step: int = 1,
+    divided: Collection[str] = (),
 ) -> Iterator[Variant]:
     """Yield variants of one argument each that is no tensor, then one of all such arguments.
 
@@ -58,6 +38,7 @@ def plain(
         parameters: Those of ``forward``.
         kept: Names of numbers that are large enough, as far as is known: only larger ones serve.
         free: Names of numbers that may be negative too.
+        divided: Names of integers that may have to be multiples of something.
         step: Distance of integers that may be as good: 2 where all have to be odd or even.
     """
     full = with_defaults(point, parameters)
@@ -79,7 +60,7 @@ def plain(
                     full.having({at: value}),
                     change,
                     is_plain=True,
-                    may_raise=_may_raise(full.names[at], value),
+                    may_raise=_may_raise(full.names[at], value, divided),
                 )
     first = {at: values[0] for at, values in options if values}
     if len(first) > 1:
@@ -92,12 +73,11 @@ def plain(
 
 def is_kept(name: str, value: Any) -> bool:
     """Return True for an argument that is left as it is."""
-    bare = name.strip("_").lower()
-    if _GUARDS.fullmatch(bare):
+    if names.is_guard(name):
         return not isinstance(value, float) or abs(value) < _LARGEST_GUARD
-    if _IS_TRAINING.fullmatch(bare):
+    if names.is_training(name):
         return value is not True
-    return bool(_KEPT.fullmatch(bare))
+    return names.is_kept(name)
 
 
 def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:
@@ -114,11 +94,10 @@ def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Poin
     )
 
 
-def _may_raise(name: str, value: Any) -> bool:
-    """Return True for a number that forward may accept by accident; an axis is one or none."""
-    if isinstance(value, bool) or not isinstance(value, int | tuple | list):
-        return False
-    return not isinstance(value, int) or not _AXES.fullmatch(name.strip("_").lower())
+def _may_raise(name: str, value: Any, divided: Collection[str]) -> bool:
+    """Return True for what forward may accept by accident, as a number of parts with a rest."""
+    is_part = names.is_count(name) or name in divided
+    return isinstance(value, tuple | list) or (isinstance(value, int) and is_part)
 
 
 def _is_more(value: Any, point: Point, at: int) -> bool:
@@ -130,8 +109,8 @@ def _other_values(
     point: Point, at: int, words: Sequence[str], free: Collection[str], step: int
 ) -> Iterator[Any]:
     """Other values of one argument, the likeliest first."""
-    name, value = point.names[at].strip("_").lower(), point.values[at]
-    if _AXES.fullmatch(name) and not isinstance(value, bool):
+    name, value = point.names[at], point.values[at]
+    if names.is_axis(name) and not isinstance(value, bool):
         rank = max((array.ndim for _, array in point.continuous()), default=0)
         yield from _other_axes(value, rank)
     elif isinstance(value, tuple | list):
@@ -140,7 +119,7 @@ def _other_values(
         yield from (member for member in type(value) if member is not value)
     else:
         yield from _others(value, words, step)
-        is_signed = _SIGNED.fullmatch(name) if type(value) is int else point.names[at] in free
+        is_signed = names.is_signed(name) if type(value) is int else name in free
         if type(value) in (int, float) and value > 0 and is_signed:
             yield -value
 

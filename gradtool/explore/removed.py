@@ -7,29 +7,19 @@ forward takes the absolute value or divides by the norm, it is meant for them to
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 
-from gradtool.cases.inference.documentation import documentation
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.source import trees
+from gradtool.explore.reading.names import is_of_either_sign
+from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import is_integral, traits
 
 _OF_SIGN = {"abs", "sign", "sgn", "signbit", "copysign"}
 _OF_LENGTH = {"norm", "vector_norm", "normalize"}
-
-
-_OF_EITHER_SIGN = re.compile(
-    r"(.*_)?(adv|advantages?|rewards?|returns?|targets?|y|errors?|residuals?|signals?|noise|x|input)"
-)
-"""Names of tensors that are positive by chance only."""
-
-_POSITIVE = re.compile(
-    r"positive|non-?negative|probabilit|\bbetween 0\b|\[0, ?1|\(0, ?1|> ?0\b|>= ?0\b|simplex", re.I
-)
 
 
 def both_signs(function: Any, point: Point) -> Iterator[Variant]:
@@ -39,10 +29,8 @@ def both_signs(function: Any, point: Point) -> Iterator[Variant]:
     of any numbers, if no docstring speaks of positive ones.
     """
     names, of_any = _arguments_of(function, _OF_SIGN), set[str]()
-    if not _POSITIVE.search(documentation(function)):
-        of_any = {
-            name for name in point.names if _OF_EITHER_SIGN.fullmatch(name.strip("_").lower())
-        }
+    if not wording(function).needs_positive:
+        of_any = set(filter(is_of_either_sign, point.names))
     for at, array in point.continuous():
         is_real = array.dtype.kind == "f" and not is_integral(array)
         if not is_real or point.names[at] not in names | of_any:

@@ -24,20 +24,83 @@ _DIFFERENCE = 1e-3
 """Part of a slope that a mistake changes at least: a share of a maximum is a half or more."""
 
 
+_MOST_PAIRS = 6
+"""Pairs of tensors that are constant along an axis."""
+
+_SORTED_BY_CHANCE = 4
+"""Entries that may be in order by chance."""
+
+Line = tuple[int, int]
+"""An argument's position, and one of its axes."""
+
+
 def ties(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants with equal entries: the two largest or smallest along an axis, or a pair."""
     movable = [at for at, array in point.continuous() if at in point.tracked and _may_tie(array)]
-    for at in movable:
-        for axis in dict.fromkeys((point.values[at].ndim - 1, 0)):
-            for largest in (True, False):
-                yield from _extremes(point, at, axis, rng, largest=largest)
-    for one, other in itertools.pairwise(movable):
+    extremes = [
+        variant
+        for at in movable
+        for axis in dict.fromkeys((point.values[at].ndim - 1, 0))
+        for largest in (True, False)
+        for variant in _extremes(point, at, axis, rng, largest=largest)
+    ]
+    yield from extremes[:1]
+    alike = [at for at, array in point.continuous() if at in point.tracked and _may_be_level(array)]
+    for one, other in itertools.pairwise(alike):
         if point.values[one].shape == point.values[other].shape:
             yield from _pairs(point, one, other, rng)
+        elif point.values[one].ndim > 1 and _row(point, one) == _row(point, other):
+            yield _first_rows(point, one, other, rng)
+    yield from extremes[1:]
 
 
-def _may_tie(array: Array) -> bool:
-    if array.dtype.kind != "f" or is_integral(array) or traits(array):
+def levels(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants of which one or two tensors are constant along an axis.
+
+    Sums, products and windows of their entries are equal then, so that a maximum of these is tied
+    too.
+    """
+    movable = [
+        at for at, array in point.continuous() if at in point.tracked and _may_be_level(array)
+    ]
+    lines = [(at, axis) for at in movable for axis in _long_axes(point.values[at])]
+    pairs = [pair for pair in itertools.combinations(lines, 2) if pair[0][0] != pair[1][0]]
+    # What is summed or multiplied entry by entry has one extent.
+    pairs.sort(key=lambda pair: _extent(point, pair[0]) != _extent(point, pair[1]))
+    for chosen in (*pairs[:_MOST_PAIRS], *((line,) for line in reversed(lines))):
+        yield _level(point, chosen, rng)
+
+
+def _long_axes(array: Array) -> list[int]:
+    return [axis for axis, extent in enumerate(array.shape) if extent > 1]
+
+
+def _extent(point: Point, line: Line) -> int:
+    return int(point.values[line[0]].shape[line[1]])
+
+
+def _level(point: Point, lines: Sequence[Line], rng: np.random.Generator) -> Variant:
+    """The variant whose tensors have their first entry everywhere along an axis."""
+    made, along = {}, {}
+    for at, axis in lines:
+        array = point.values[at]
+        first = np.take(array, [0], axis)
+        weight = rng.choice([-1.0, 1.0], first.shape) * rng.uniform(0.5, 1.5, first.shape)
+        made[at] = np.broadcast_to(first, array.shape).copy()
+        along[at] = np.broadcast_to(weight, array.shape).astype(array.dtype)
+    names = " and ".join(f"`{point.names[at]}` along axis {axis}" for at, axis in lines)
+    return Variant(point.having(made), f"all entries of {names} are equal", along=along)
+
+
+def _may_be_level(array: Array) -> bool:
+    is_short = array.ndim > 0 and array.shape[-1] <= _SORTED_BY_CHANCE
+    return _may_tie(array, but=("sorted", "descending") if is_short else ())
+
+
+def _may_tie(array: Array, but: Sequence[str] = ()) -> bool:
+    """Return True for usual numbers without a trait, but some."""
+    has_trait = any(trait.name not in but for trait in traits(array))
+    if array.dtype.kind != "f" or is_integral(array) or has_trait:
         return False
     size = np.abs(array)
     return bool(size.min(initial=1.0) > _SMALLEST and size.max(initial=1.0) < _LARGEST)
@@ -72,6 +135,24 @@ def _pairs(point: Point, one: int, other: int, rng: np.random.Generator) -> Iter
         where = "" if chosen.all() else " in the first row"
         change = f"`{point.names[one]}` and `{point.names[other]}` are equal{where}"
         yield Variant(point.having({other: equal}), change, along={one: along, other: along})
+
+
+def _row(point: Point, at: int) -> tuple[int, ...]:
+    """The shape of one row of a tensor."""
+    return tuple(point.values[at].shape[1:])
+
+
+def _first_rows(point: Point, one: int, other: int, rng: np.random.Generator) -> Variant:
+    """The variant in which two sets of points, of different numbers, have a point in common."""
+    first = point.values[one][0]
+    equal = point.values[other].copy()
+    equal[0] = first
+    along = {at: np.zeros_like(point.values[at]) for at in (one, other)}
+    direction = rng.choice([-1.0, 1.0], first.shape)
+    for each in along.values():
+        each[0] = direction
+    change = f"`{point.names[one]}` and `{point.names[other]}` are equal in the first row"
+    return Variant(point.having({other: equal}), change, along=along)
 
 
 def same_slope(

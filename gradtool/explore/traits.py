@@ -85,7 +85,7 @@ def restored(model: Array, array: Array) -> Array:
     for trait in traits(model):
         if array.size:
             array = trait.restore(array).astype(model.dtype)
-    return np.ascontiguousarray(array)
+    return np.array(array, order="C")
 
 
 def traits(array: Array) -> list[Trait]:

@@ -16,11 +16,11 @@ import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.documented import is_of_any_size
 from gradtool.explore.excuses import function_at, raises_by_mistake
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.source import may_be_zero
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, is_smooth
-from gradtool.explore.source import may_be_zero
 from gradtool.explore.stale import stale_output
 from gradtool.explore.ties import same_slope
 from gradtool.results.report import Verdict
@@ -48,6 +48,10 @@ two zeros there, unless the documentation speaks of such values."""
 
 _LARGEST = 1e100
 """Outputs beyond this have left the range in which roundings are known."""
+
+
+_NEAR_POLE = 1e6
+"""Gradients at equal entries, next to those at the case, that a division by roundings gives."""
 
 
 class Answer(Enum):
@@ -81,7 +85,7 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.
         if observed is None:
             return Trial(Answer.REFUSED, 1)
         if variant.along is not None:
-            return _with_equal_entries(*observed, variant.along, seed)
+            return _with_equal_entries(*observed, variant.along, seed, usual)
         if set(observed[1].mutated_arguments) - set(observed[1].declared_dirty):
             return Trial(Answer.SUSPECT, 1)
         return _compared(checkable, *observed, variant, seed, usual)
@@ -114,11 +118,12 @@ def _with_equal_entries(
     seen: Observation,
     along: Mapping[int, Array],
     seed: int,
+    usual: float,
 ) -> Trial:
     """The trial of a variant with equal entries, at which there may be many gradients."""
     cotangents = cotangents_of(seen, seed)
     exact = _exact(function, cotangents)
-    if exact is None:
+    if exact is not None and _is_near_pole(exact, usual):
         return Trial(Answer.REFUSED, 3)
     try:
         (found,) = function.vjps(function.primals, [cotangents])
@@ -127,6 +132,8 @@ def _with_equal_entries(
     if not all(map(_is_finite, found)):
         is_mistake = is_smooth(function, cotangents, found, seed)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 9)
+    if exact is None:
+        return Trial(Answer.REFUSED, 5)
     directions = [along.get(each.position) for each in function.arguments]
     is_same = same_slope(directions, found, exact)
     return Trial(Answer.RIGHT if is_same else Answer.SUSPECT, 5)
@@ -160,10 +167,11 @@ def _compared(
     if exact is None:
         return _measured(function, cotangents, variant, seed)
     wanted = [each.differentiable for each in function.arguments]
+    of_wanted = [each for each, is_wanted in zip(exact, wanted, strict=True) if is_wanted]
     try:
         (found,) = function.vjps(function.primals, [cotangents])
     except Exception as error:  # So may backward.
-        is_mistake = raises_by_mistake(checkable, variant, seen, error, exact)
+        is_mistake = raises_by_mistake(checkable, variant, seen, error, of_wanted)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
         return Trial(Answer.REFUSED, 5)
@@ -172,13 +180,21 @@ def _compared(
     if variant.only_finite and all(map(_is_finite, found)):
         return Trial(Answer.RIGHT, 5)
     is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
-    if variant.may_raise and variant.is_plain and not _fit(found, exact):
-        return Trial(Answer.REFUSED, 5)  # PyTorch refuses such a gradient, as if backward raised.
+    if (variant.is_plain or variant.growth is not None) and not _fit(found, exact):
+        # PyTorch refuses such a gradient, as if backward raised.
+        is_mistake = raises_by_mistake(checkable, variant, seen, ValueError(), of_wanted)
+        return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 5)
     if _is_meant(checkable.obj, variant, is_usual) and not all(map(_is_finite, found)):
         is_mistake = not variant.may_be_outside and is_smooth(function, cotangents, found, seed)
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
     differs = any(
-        _differs(mine, other, is_usual=is_usual, floor=_CASE_ROUNDINGS * usual)
+        _differs(
+            mine,
+            other,
+            is_usual=is_usual,
+            floor=_CASE_ROUNDINGS * usual,
+            may_be_surrogate=not variant.names_extents,
+        )
         for mine, other, is_wanted in zip(found, exact, wanted, strict=True)
         if is_wanted
     )
@@ -195,7 +211,8 @@ def _measured(
             differs = has_other_slope(function, cotangents, found, seed)
         else:
             # Beyond usual values PyTorch's own derivative of forward is not finite either here.
-            may_differ = not variant.may_be_outside and _is_near(variant.point)
+            may_differ = not (variant.may_be_outside or variant.names_extents)
+            may_differ = may_differ and _is_near(variant.point)
             differs = may_differ and is_smooth(function, cotangents, found, seed)
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 9)
@@ -261,11 +278,19 @@ def _is_finite(gradient: Array | None) -> bool:
     return gradient is None or bool((np.abs(gradient) < _LARGEST).all())
 
 
+def _is_near_pole(exact: Sequence[Array | None], usual: float) -> bool:
+    """Return True for gradients so large that forward divides by what should be zero."""
+    size = max(
+        (float(np.abs(each).max(initial=0.0)) for each in exact if each is not None), default=0.0
+    )
+    return bool(usual) and size > _NEAR_POLE * usual
+
+
 def _is_usual(point: Point, function: Any) -> bool:
     """Return True for values at which a gradient has no excuse not to be finite."""
     tracked = [array for at, array in point.continuous() if at in point.tracked]
     is_double = all(np.finfo(array.dtype).eps <= DOUBLE_EPS for array in tracked)
-    largest = _LARGEST if is_double and is_of_any_size(function) else _LARGEST_USUAL
+    largest = _LARGEST if is_double and wording(function).is_of_any_size else _LARGEST_USUAL
     return all(bool(((abs(each) > 0) & (abs(each) <= largest)).all()) for each in tracked)
 
 
@@ -273,7 +298,7 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
     """Return True for unusual values that the docstrings or forward speak of."""
     if is_usual:
         return False
-    return is_of_any_size(function) or (_is_near(variant.point) and may_be_zero(function))
+    return wording(function).is_of_any_size or (_is_near(variant.point) and may_be_zero(function))
 
 
 def _is_near(point: Point) -> bool:
@@ -289,7 +314,14 @@ def _fit(found: Sequence[Array | None], exact: Sequence[Array | None]) -> bool:
     )
 
 
-def _differs(found: Array | None, exact: Array | None, *, is_usual: bool, floor: float) -> bool:
+def _differs(
+    found: Array | None,
+    exact: Array | None,
+    *,
+    is_usual: bool,
+    floor: float,
+    may_be_surrogate: bool,
+) -> bool:
     if found is None and exact is None:
         return False
     one, other = (
@@ -298,7 +330,7 @@ def _differs(found: Array | None, exact: Array | None, *, is_usual: bool, floor:
     )
     if one.shape != other.shape:
         return True
-    if not other.any():
+    if may_be_surrogate and not other.any():
         return False  # Of what moves in steps a gradient may be meant to be another's.
     if not _is_finite(one) and not is_usual:
         return False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_gain, is_mark
+from gradtool.explore.reading.source import converted_to_floats, subtracted
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import is_integral, redrawn, restored, traits
 from gradtool.verify.protocol.observation import Array
 
@@ -18,19 +21,19 @@ _SKEW = 1e-3
 _LARGE_IN_SINGLE = 45.0
 """Beyond 29 and 44 the cube and the square of an exponential leave float32."""
 
+_LARGE_IN_HALF = 5.5
+"""The same in float16, in which exponentials overflow beyond 11."""
+
 _OVERFLOWING_IN_SINGLE = (90.0, 100.0)
 """Here an exponential itself does. As such numbers are close together, their differences do not."""
+
+_SPREAD_IN_SINGLE = 60.0
+"""The exponential of the difference of such numbers of either sign overflows, not that of one."""
 
 _LARGEST_SPECIAL = 2.0
 
 _NEGLIGIBLE = 2.0**-26
 """Below it the square of a number changes one by nothing: any function looks like its tangent."""
-
-_GAINS = re.compile(r"(.*_)?(weight|gain|gamma)")
-"""Names of factors that may be zero, as they are where they are initialized so."""
-
-_CHOSEN = re.compile(r"mask|valid|keep|label|target|sign|onehot|one_hot|\by\b|class")
-"""Names of tensors without a gradient in which ones and zeros are no numbers like others."""
 
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
@@ -68,7 +71,12 @@ def less_special(point: Point) -> Iterator[Variant]:
     what requires a gradient, other whole numbers become fractions too.
     """
     for at, array in point.continuous():
-        is_free = at in point.tracked or not _CHOSEN.search(point.names[at].lower())
+        is_free = at in point.tracked or not is_mark(point.names[at])
+        if is_free and _is_constant(array):
+            spread = np.linspace(0.6, 0.97, array.size).reshape(array.shape)
+            made = restored(array, (array * spread).astype(array.dtype))
+            change = f"`{point.names[at]}` is not {array.flat[0]:g} everywhere"
+            yield Variant(point.having({at: made}), change, is_less_special=True)
         if not is_integral(array) or not is_free:
             continue
         spread = np.linspace(0.6, 0.9, array.size).reshape(array.shape)
@@ -79,6 +87,55 @@ def less_special(point: Point) -> Iterator[Variant]:
         elif at in point.tracked and np.abs(array).max() > 1:
             change = f"`{point.names[at]}` contains fractions"
             yield Variant(point.having({at: restored(array, moved)}), change, is_less_special=True)
+
+
+def _is_constant(array: Array) -> bool:
+    """Return True for fractions that are all the same, as equal weights are."""
+    is_real = array.dtype.kind == "f" and array.size > 1 and not is_integral(array)
+    return is_real and bool((array == array.flat[0]).all())
+
+
+def turned(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which complex numbers that are all real, or all imaginary, are neither.
+
+    A conjugate makes no difference to real numbers. Real tensors become complex if a docstring or
+    the source says that they may be.
+    """
+    said = wording(function)
+    floats = {at: array for at, array in point.continuous() if array.dtype.kind == "f"}
+    if said.is_real_or_complex and floats:
+        made = {at: array * _phases(array) for at, array in floats.items()}
+        yield Variant(point.having(made), "all tensors are complex")
+    for at, array in point.continuous():
+        is_complex = array.dtype.kind == "c"
+        if array.size and (
+            not (array.real.any() and array.imag.any())
+            if is_complex
+            else said.may_be_complex(point.names[at])
+        ):
+            changed = array * _phases(array)
+            change = f"`{point.names[at]}` has complex entries"
+            kept = restored(array, changed) if is_complex else changed
+            yield Variant(point.having({at: kept}), change, is_less_special=is_complex)
+
+
+def _phases(array: Array) -> Array:
+    return np.asarray(np.exp(1j * np.linspace(0.4, 2.5, array.size).reshape(array.shape)))
+
+
+def counts(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants with a zero among counts, of which a likelihood is often another one."""
+    converted = converted_to_floats(function)
+    for at, array in point.arrays():
+        name = point.names[at]
+        is_count = is_integral(array) or (array.dtype.kind in "iu" and name in converted)
+        if at in point.tracked or not is_count or is_mark(name) or array.size < 2:
+            continue
+        if array.min() > 0 and not wording(function).needs_positive and not traits(array):
+            holed = array.copy()
+            holed.reshape(-1)[0] = 0
+            change = f"`{name}` contains a zero"
+            yield Variant(point.having({at: holed}), change, may_be_outside=True)
 
 
 def learned(point: Point) -> Iterator[Variant]:
@@ -114,7 +171,7 @@ def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             empty = array.copy()
             empty[(0,) * (array.ndim - 1)] = 0.0
             yield Variant(point.having({at: empty}), f"`{point.names[at]}` contains a row of zeros")
-        elif array.size > 1 and at in point.tracked and _GAINS.fullmatch(point.names[at].lower()):
+        elif array.size > 1 and at in point.tracked and is_gain(point.names[at]):
             holed = array.copy()
             holed.reshape(-1)[0] = 0.0
             change = f"`{point.names[at]}` contains a zero"
@@ -146,8 +203,8 @@ def near(point: Point, thresholds: Sequence[float], rng: np.random.Generator) ->
             yield Variant(point.having({at: np.copysign(size, array)}), change)
 
 
-def single(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants in float32, of values large enough for exponentials to overflow."""
+def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in float32 and float16, large enough for exponentials to overflow."""
     doubles = [at for at, array in point.arrays() if array.dtype == np.float64]
     if len(doubles) != sum(1 for _ in point.continuous()):
         return
@@ -157,22 +214,42 @@ def single(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
         return
     drawn = {at: redrawn(point.values[at], rng) * (_LARGE_IN_SINGLE / largest) for at in movable}
     change = "all tensors are float32 and large"
-    yield Variant(_in_single(point, doubles, drawn), change)
+    yield Variant(_cast(point, doubles, drawn), change)
+    drawn_for_half = {at: each * (_LARGE_IN_HALF / _LARGE_IN_SINGLE) for at, each in drawn.items()}
+    half = _cast(point, doubles, drawn_for_half, np.float16)
+    yield Variant(half, "all tensors are float16", only_finite=True)
+    named = {point.names[at]: at for at in movable}
+    spread: dict[int, Array] = {}
+    for one, other in sorted(subtracted(function)):
+        if one in named and other in named:
+            spread[named[other]] = -_spread(drawn[named[other]])
+            spread[named[one]] = _spread(drawn[named[one]])
+    if spread:
+        change = "all tensors are float32, and their values are about 60 and -60"
+        yield Variant(_cast(point, doubles, {**drawn, **spread}), change, only_finite=True)
     only = point.values[doubles[0]]
     # Several tensors, or a matrix, may be out of proportion then.
     if len(doubles) == 1 and only.max() > 0 and not traits(only):
         moved = {doubles[0]: rng.uniform(*_OVERFLOWING_IN_SINGLE, only.shape)}
         change = f"`{point.names[doubles[0]]}` is float32, and its values are about 95"
-        yield Variant(_in_single(point, doubles, moved), change, only_finite=True)
+        yield Variant(_cast(point, doubles, moved), change, only_finite=True)
 
 
-def _in_single(point: Point, doubles: Sequence[int], drawn: Mapping[int, Array]) -> Point:
-    """The point in float32, with the values that were drawn."""
+def _cast(
+    point: Point, doubles: Sequence[int], drawn: Mapping[int, Array], dtype: Any = np.float32
+) -> Point:
+    """The point in another precision, with the values that were drawn."""
     cast = {
-        at: restored(point.values[at], drawn.get(at, point.values[at])).astype(np.float32)
+        at: restored(point.values[at], drawn.get(at, point.values[at])).astype(dtype)
         for at in doubles
     }
     return point.having(cast)
+
+
+def _spread(array: Array) -> Array:
+    """Values that are far apart from their neighbors: the exponential of differences overflows."""
+    turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+    return _SPREAD_IN_SINGLE * turns * np.linspace(0.95, 1.0, array.size).reshape(array.shape)
 
 
 def _movable(point: Point) -> list[int]:

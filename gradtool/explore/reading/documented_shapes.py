@@ -41,6 +41,15 @@ def agrees(shapes: Shapes, point: Point) -> bool:
     return all(value is None or value == length for length, value in values)
 
 
+def symbols(shapes: Shapes, point: Point) -> dict[str, int]:
+    """The extents that stated shapes name, by their names."""
+    return {
+        axis: length
+        for length, axis in _pairs(shapes, point)
+        if axis is not None and axis.isidentifier() and length is not None
+    }
+
+
 def _pairs(shapes: Shapes, point: Point) -> Iterator[tuple[Any, str | None]]:
     """Each extent with what is stated of it; None for the extent where the rank is another."""
     for at, array in point.arrays():

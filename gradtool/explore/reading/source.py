@@ -8,44 +8,17 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from gradtool.cases.inference.documentation import documentation
+from gradtool.explore.reading.names import is_block, is_guard
+from gradtool.explore.reading.wording import source, speaks_of_parity, wording
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
 
-_BLOCK_NAMES = re.compile(
-    r"(.*_)?(chunk|block|tile|bs|step|stride|window|group)(_?(size|len))?s?\w{0,2}", re.I
-)
-"""Names of the sizes of parts that a tensor is cut into."""
-
 _SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse|lu\w*|det|slogdet")
-
-_SYMMETRIC = re.compile(
-    r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
-    r"|laplacian|undirected|\bgram\b|(precision|kernel|metric|stiffness|mass|inertia).?(matrix|tensor)"
-    r"|pairwise distances",
-    re.I,
-)
-"""Words for matrices that are symmetric by what they are."""
-
-_ANY_MATRIX = re.compile(r"\b(any|arbitrary|general)\b[^.;]{0,20}\bmatri|\basymmetric", re.I)
-
-_SORTED = re.compile(
-    r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending|non-?decreasing", re.I
-)
-
-_WIDE = re.compile(r"\bwide\b|minimum.norm|under-?determined|any shape", re.I)
-
-_AT_ZERO = re.compile(
-    r"\b(at|including|even at|near|of) (zero|0|the origin)\b|\bzero (goes|maps|gives)\b"
-    r"|smooth (there|everywhere|at)",
-    re.I,
-)
-
-_QUOTED = re.compile(r"(['\"`])(\w+)\1")
 
 _REDUCTIONS = {"mean", "sum"}
 """What a loss may do if not "none"."""
@@ -55,9 +28,14 @@ _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "
 _LEAST_THRESHOLD, _LARGEST_THRESHOLD = 1e-3, 1e4
 """What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
 
-_LARGEST_BLOCK = 300
+_LEAST_FLOOR = 1e-10
+"""The floor of a logarithm that is smaller only guards against the logarithm of zero."""
 
-_PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
+_VIEWS = {"unsqueeze", "view", "reshape", "t", "transpose", "gather", "index_select", "roll"}
+
+_LOGARITHMS = {"log", "log10", "log2"}
+
+_LARGEST_BLOCK = 300
 
 
 @lru_cache(maxsize=64)
@@ -85,7 +63,7 @@ def _named_sizes(tree: ast.AST) -> Iterator[int]:
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(n))) if (
-                _BLOCK_NAMES.fullmatch(name)
+                is_block(name)
             ):
                 yield n
             case ast.Call(func=ast.Name(id="range"), args=[_, _, ast.Constant(value=int(n))]):
@@ -105,7 +83,7 @@ def _constants(function: Any) -> Iterator[int]:
     spaces.append(getattr(inspect.unwrap(method), "__globals__", {}))
     for space in spaces:
         for name, value in list(space.items()):
-            if type(value) is int and _BLOCK_NAMES.fullmatch(name):
+            if type(value) is int and is_block(name):
                 yield value
 
 
@@ -218,26 +196,9 @@ def _number(node: ast.expr, function: Any) -> Iterator[float]:
         yield float(value)
 
 
-def needs_symmetry(function: Any) -> bool:
-    """Return True if the source or a docstring speaks of symmetric matrices."""
-    text = f"{_source(function)}\n{documentation(function)}"
-    return bool(_SYMMETRIC.search(text)) and not _ANY_MATRIX.search(documentation(function))
-
-
-def may_be_wide(function: Any) -> bool:
-    """Return True if a docstring speaks of matrices with more columns than rows."""
-    return bool(_WIDE.search(documentation(function)))
-
-
-def may_be_negative(function: Any, name: str) -> bool:
-    """Return True if a docstring speaks of any value of an argument, without a bound."""
-    text = rf"\bany (\S+ )?`*{re.escape(name)}\b`*(?! *(>|\u2265|in |between))"
-    return bool(re.search(text, documentation(function)))
-
-
 def may_be_zero(function: Any) -> bool:
     """Return True if a docstring speaks of what happens at zero, or forward compares with it."""
-    if _AT_ZERO.search(documentation(function)):
+    if wording(function).is_about_zero:
         return True
     return any(
         isinstance(node, ast.Compare)
@@ -247,25 +208,110 @@ def may_be_zero(function: Any) -> bool:
     )
 
 
-def needs_order(function: Any) -> bool:
-    """Return True if the source or a docstring speaks of what is sorted or lies together."""
-    return bool(_SORTED.search(f"{_source(function)}\n{documentation(function)}"))
+def floors_of_logarithms(function: Any) -> set[float]:
+    """Numbers to which forward limits something of which it takes the logarithm."""
+    found: set[float] = set()
+    for tree in trees(getattr(function, "forward", function)):
+        limited = dict(_limited(tree, function))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr not in _LOGARITHMS:
+                    continue
+                inner = [node.func.value, *node.args]
+                found |= {n for each in inner for n in _limits_within(each, function)}
+                names = {each.id for each in inner if isinstance(each, ast.Name)}
+                found |= {n for name in names for n in limited.get(name, ())}
+    return {n for n in found if _LEAST_FLOOR <= n <= _LEAST_THRESHOLD}
 
 
-@lru_cache(maxsize=8)
-def _source(function: Any) -> str:
-    """The source of a Function; empty if there is none."""
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        return ""
+def _limited(tree: ast.AST, function: Any) -> Iterator[tuple[str, list[float]]]:
+    """The variables that hold something limited, with its limits."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, list(_limits_within(value, function))
+
+
+def _limits_within(tree: ast.AST, function: Any) -> Iterator[float]:
+    """Numbers, but no guards by their names, in calls that limit something."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name), args=args, keywords=keywords) if (
+                name in _LIMITERS | {"maximum"}
+            ):
+                for each in (*args, *(keyword.value for keyword in keywords)):
+                    named = getattr(each, "id", getattr(each, "attr", ""))
+                    yield from () if is_guard(named) else _number(each, function)
+
+
+def divided(function: Any) -> set[str]:
+    """Names in divisions with a rest, as ``width // 2``: forward may need a certain rest."""
+    helpers = _with_helpers(getattr(function, "forward", function))
+    return {
+        name.id
+        for tree in (*_whole(function), *helpers)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name)
+    }
+
+
+def _whole(function: Any) -> Iterator[ast.AST]:
+    """The whole definition, with methods that are no part of the protocol."""
+    with suppress(SyntaxError):
+        yield ast.parse(textwrap.dedent(source(function)))
+
+
+def subtracted(function: Any) -> set[tuple[str, str]]:
+    """Pairs of names of which forward takes differences, as ``a - b`` or ``x[:, None] - x``."""
+    return {
+        (one, other)
+        for tree in trees(getattr(function, "forward", function))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+        for one in _indexed(node.left)
+        for other in _indexed(node.right)
+    }
+
+
+def _indexed(node: ast.expr) -> set[str]:
+    """The name of which an expression is a part, or another view."""
+    match node:
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
+            return {name}
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _VIEWS:
+            return {name}
+    return set()
+
+
+def converted_to_floats(function: Any) -> set[str]:
+    """Names of tensors that forward turns into floating numbers: these are no indices."""
+    return {
+        name
+        for tree in trees(getattr(function, "forward", function))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for name in _converted(node)
+    }
+
+
+def _converted(call: ast.Call) -> Iterator[str]:
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr="float" | "double" | "type_as"):
+            yield name
+        case ast.Attribute(value=ast.Name(id=name), attr="to" | "type") if any(
+            "float" in text or "double" in text or text.endswith("dtype")
+            for text in map(ast.unparse, (*call.args, *(each.value for each in call.keywords)))
+        ):
+            yield name
 
 
 def step_of_integers(function: Any) -> int:
     """Return 2 where the source speaks of odd or even numbers, else 1."""
     method = getattr(function, "forward", function)
-    texts = [_source(function), *(ast.unparse(tree) for tree in _with_helpers(method))]
-    return 2 if any(map(_PARITY.search, texts)) else 1
+    helpers = (ast.unparse(tree) for tree in _with_helpers(method))
+    return 2 if wording(function).speaks_of_parity or any(map(speaks_of_parity, helpers)) else 1
 
 
 def words(function: Any, given: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -278,7 +324,7 @@ def words(function: Any, given: Mapping[str, Any]) -> dict[str, list[str]]:
         for node in ast.walk(tree):
             for name, each in _words_at(node, function):
                 found[name] += each
-    documented = [word for _, word in _QUOTED.findall(documentation(function))]
+    documented = wording(function).quoted
     for each in found.values():
         # One of several words may be what is left after all comparisons.
         each += documented if set(documented) & set(each) else []

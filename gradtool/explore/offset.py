@@ -1,0 +1,55 @@
+"""Variants far from zero of tensors whose common offset makes no difference to forward.
+
+A variance that backward computes as the difference of two large numbers has no digits left there,
+while the deviations from the mean, of which forward takes it, still have most of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.excuses import function_at
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.traits import is_integral, traits
+from gradtool.verify.protocol.observation import Array
+
+_OFFSET = 2.0**17
+"""The square of such a number leaves six digits to a variance of one, the number itself eleven."""
+
+_SAME = 1e-4
+"""Part of an output by which the rounded offset may change it."""
+
+
+def offset(checkable: Checkable, point: Point) -> Iterator[Variant]:
+    """Yield variants with a large number added to all entries, where forward does not change."""
+    for at, array in point.continuous():
+        is_free = array.dtype == np.float64 and array.size > 1 and not is_integral(array)
+        if at in point.tracked and is_free and not traits(array):
+            moved = point.having({at: array + _OFFSET})
+            if _same_outputs(checkable, point, moved):
+                change = f"values of `{point.names[at]}` are about {_OFFSET:g}"
+                yield Variant(moved, change)
+                # The variance may even become negative.
+                yield Variant(moved, change, only_finite=True)
+
+
+def _same_outputs(checkable: Checkable, one: Point, other: Point) -> bool:
+    """Return True if forward computes the same at two points, but for roundings."""
+    try:
+        outputs = [
+            each.evaluate(each.primals)
+            for each in (function_at(checkable, one), function_at(checkable, other))
+        ]
+    except Exception:  # The user's forward may raise anything.
+        return False
+    return all(map(_is_same, *outputs))
+
+
+def _is_same(one: Array | None, other: Array | None) -> bool:
+    if one is None or other is None or one.shape != other.shape or one.dtype.kind != "f":
+        return one is other
+    size = float(np.abs(one).max(initial=0.0))
+    return bool(size and np.abs(one - other).max() <= _SAME * size)

@@ -1,0 +1,149 @@
+"""Constraints that a variant has to keep: what docstrings state, and what indices keep apart.
+
+Only what the case itself agrees with counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gradtool.cases.inference.documentation import Shapes
+from gradtool.explore.point import Point
+from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
+from gradtool.explore.reading.stated_values import Statement, bounded, statements
+
+Constraint = Callable[[Point], bool]
+
+_MULTIPLE = re.compile(
+    r"(?P<before>(?:\S+\s+){0,4})(?:divisible by|multiples? of)\s+(?:the\s+)?[`(]*(?P<value>\w+)",
+    re.I,
+)
+_NEEDLESS = re.compile(r"\b(?:not?|need|any|whether|if|when|where|unless)\b|n't\b", re.I)
+
+_MOST_ENDS = 3
+"""Entries of one edge or face, which are different vertices."""
+
+
+def constraints(text: str, case: Point) -> list[Constraint]:
+    """The constraints of a case with these docstrings."""
+    shapes = stated_shapes(text, case)
+    found: list[Constraint] = [lambda point: agrees(shapes, point)] if shapes else []
+    found += [_as_constraint(each, shapes) for each in statements(text, set(case.names))]
+    found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
+    found += _multiples(text, case)
+    found += _kept_apart(case)
+    return [each for each in found if each(case)]
+
+
+def _as_constraint(statement: Statement, shapes: Shapes) -> Constraint:
+    """The constraint of a statement about one argument, or about all tensors with a gradient."""
+
+    def holds(point: Point) -> bool:
+        values = _named(point)
+        known = {**symbols(shapes, point), **values}
+        if statement.name is not None:
+            given = [values[statement.name]] if statement.name in values else []
+        else:
+            given = [point.values[at] for at in sorted(point.tracked)]
+        return all(_is_like(each, statement, known) for each in given)
+
+    return holds
+
+
+def _within(name: str | None, case: Point, point: Point) -> bool:
+    """Return True if numbers stay between the least and the largest of the case."""
+    names = [case.names[at] for at in sorted(case.tracked)] if name is None else [name]
+    before, after = _named(case), _named(point)
+    return all(
+        before[each].min() <= after[each].min() and after[each].max() <= before[each].max()
+        for each in names
+        if all(isinstance(values.get(each), np.ndarray) for values in (before, after))
+        if before[each].dtype.kind in "fiu" and before[each].size and after[each].size
+    )
+
+
+def _is_like(given: Any, statement: Statement, known: Mapping[str, Any]) -> bool:
+    if isinstance(given, bool) or not isinstance(given, int | float | str | np.ndarray):
+        return True  # A statement says nothing of None.
+    try:
+        return statement.holds(given, known)
+    except TypeError:  # A comparison of words or of complex numbers.
+        return True
+
+
+def _named(point: Point) -> dict[str, Any]:
+    return dict(zip(point.names, point.values, strict=True))
+
+
+# ---- extents that are multiples ---------------------------------------------------------------
+
+
+def _multiples(text: str, case: Point) -> Iterator[Constraint]:
+    """Constraints that extents which are multiples of a documented number stay so."""
+    for match in _MULTIPLE.finditer(text):
+        if not _NEEDLESS.search(match["before"]):
+            yield _multiple_of(match["value"], case)
+
+
+def _multiple_of(value: str, case: Point) -> Constraint:
+    def factor(point: Point) -> int:
+        number = int(value) if value.isdecimal() else _named(point).get(value)
+        return number if type(number) is int and number > 1 else 1
+
+    usual = {
+        (case.names[at], axis)
+        for at, array in case.arrays()
+        for axis, extent in enumerate(array.shape)
+        if extent > 1 and not extent % factor(case)
+    }
+
+    def holds(point: Point) -> bool:
+        return all(
+            not extent % factor(point)
+            for at, array in point.arrays()
+            for axis, extent in enumerate(array.shape)
+            if (point.names[at], axis) in usual
+        )
+
+    return holds
+
+
+# ---- indices ----------------------------------------------------------------------------------
+
+
+def _kept_apart(case: Point) -> Iterator[Constraint]:
+    """Constraints that the ends of an edge, or the vertices of a face, stay different."""
+    integers = [at for at, array in case.arrays() if array.dtype.kind in "iu" and array.size > 1]
+    for one, other in combinations(integers, 2):
+        names = case.names[one], case.names[other]
+        if case.values[one].shape == case.values[other].shape:
+            yield partial(_differ, names)
+    for at in integers:
+        name, array = case.names[at], case.values[at]
+        if array.ndim == 2:
+            axis = 1 if array.shape[1] <= array.shape[0] else 0
+            if 1 < array.shape[axis] <= _MOST_ENDS:
+                yield partial(_are_apart, name, axis)
+
+
+def _differ(names: tuple[str, str], point: Point) -> bool:
+    """Return True if no entry of an index is at the same place in the other."""
+    one, other = (_named(point).get(name) for name in names)
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
+        return True
+    return one.shape != other.shape or not bool((one == other).any())
+
+
+def _are_apart(name: str, axis: int, point: Point) -> bool:
+    """Return True if no entry is repeated along an axis."""
+    array = _named(point).get(name)
+    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.shape[axis] > _MOST_ENDS:
+        return True
+    ordered = np.sort(array, axis=axis)
+    return not bool((np.diff(ordered, axis=axis) == 0).any())

@@ -1,0 +1,88 @@
+"""Names of arguments that suggest what an argument is: all that exploring reads from a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+Test = Callable[[str], bool]
+
+
+def _names(pattern: str) -> Test:
+    """A test for names that a pattern matches as a whole, whatever their case."""
+    compiled = re.compile(pattern)
+
+    def matches(name: str) -> bool:
+        return bool(compiled.fullmatch(name.strip("_").lower()))
+
+    return matches
+
+
+# ---- numbers and flags ------------------------------------------------------------------------
+
+is_guard = _names(r"(.*_)?(eps|epsilon|tol|rtol|atol)")
+"""Tells a number that guards a computation as long as it is small."""
+
+is_training = _names(r"(is_)?train(ing)?")
+"""Tells a flag that makes forward random or change buffers where it is true."""
+
+is_kept = _names(
+    r"(.*_)?(seed|dtype|device|generator|ignore_index|padding_idx|"
+    r"inplace|hard|straight_through|ste)"
+    r"|.*(fp8|fp16|bf16|int8|half|amp\b|autocast|quanti[sz]|low_precision|offload).*"
+)
+"""Tells what gives no other number, or changes what a gradient is meant to be: a lower precision is
+chosen for its speed.
+"""
+
+is_axis = _names(r"(.*_)?(dim|axis|axes|dims)\d?")
+"""Tells an axis."""
+
+is_count = _names(
+    r"(num_?|n_?)?(groups?|heads?|parts?|splits?|bins?|levels?|iter(ation)?s?|steps?|order|degree|n|k)"
+)
+"""Tells a number of parts, of rounds or of terms."""
+
+is_signed = _names(r"(.*_)?(shift|offset|diagonal|lag|k|exponent|power|p|order|n)s?")
+"""Tells an integer that may be negative."""
+
+is_share = _names(r"(.*_)?(p|prob|probability|drop(out)?|rate|keep|ratio|share)(_?(p|prob|rate))?")
+"""Tells a number from 0 to 1."""
+
+is_block = _names(r"(.*_)?(chunk|block|tile|bs|step|stride|window|group)(_?(size|len))?s?\w{0,2}")
+"""Tells the size of the parts that a tensor is cut into."""
+
+# ---- tensors ----------------------------------------------------------------------------------
+
+is_gain = _names(r"(.*_)?(weight|gain|gamma)")
+"""Tells factors that may be zero, as they are where they are initialized so."""
+
+is_mark = _names(r".*(mask|valid|keep|label|target|sign|onehot|one_hot|class).*|y")
+"""Tells a tensor without a gradient in which ones and zeros are no numbers like others."""
+
+is_mask = _names(
+    r"(.*_)?(mask|valid|keep|kept|pad|padding|active|present|observed|visible)(s|_.*)?"
+)
+"""Tells a tensor of numbers that is a mask if these are all zero or one."""
+
+is_length = _names(r"(.*_)?(lengths?|lens?|seq_?len(s|gths?)?)")
+"""Tells the lengths of sequences."""
+
+is_state = _names(
+    r"(.*_)?(state|initial|init|prev|previous|carry|memory|history|past|context|skip|[hcxyz]_?0)"
+    r"(_(state|value|hidden))?"
+)
+"""Tells what a recurrence starts from, a tensor."""
+
+is_of_either_sign = _names(
+    r"(.*_)?(adv|advantages?|rewards?|returns?|targets?|y|errors?|residuals?|signals?|noise|x|input)"
+)
+"""Tells a tensor that is positive by chance only."""
+
+is_optional_tensor = _names(
+    r"(.*_)?(bias|weights?|b|w|gamma|beta|gain|scale|shift|affine|residual)\d*"
+)
+"""Tells an optional tensor of which a gradient is wanted."""
+
+is_learned = _names(r"(.*_)?(bias|gamma|gain|affine|residual)\d*")
+"""Tells one that is never constant, as a weight of a loss may be."""

@@ -1,0 +1,201 @@
+"""Words of docstrings and sources that say what a Function is made for: the one place for them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection
+from functools import cached_property, lru_cache
+from typing import Any
+
+from gradtool.cases.inference.documentation import documentation, stated
+
+_SYMMETRIC = re.compile(
+    r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
+    r"|laplacian|undirected|\bgram\b|(precision|kernel|metric|stiffness|mass|inertia).?(matrix|tensor)"
+    r"|pairwise distances",
+    re.I,
+)
+"""Words for matrices that are symmetric by what they are."""
+
+_ANY_MATRIX = re.compile(r"\b(any|arbitrary|general)\b[^.;]{0,20}\bmatri|\basymmetric", re.I)
+
+_SORTED = re.compile(
+    r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending|non-?decreasing", re.I
+)
+
+_WIDE = re.compile(r"\bwide\b|minimum.norm|under-?determined|any shape", re.I)
+
+_AT_ZERO = re.compile(
+    r"\b(at|including|even at|near|of) (zero|0|the origin)\b|\bzero (goes|maps|gives)\b"
+    r"|smooth (there|everywhere|at)",
+    re.I,
+)
+
+_ANY_SIZE = re.compile(
+    r"\bany (real|finite)\b|\ball (reals|real numbers)\b|\bof any (size|magnitude)\b"
+    r"|\b(overflow|underflow)|\bnumerically (stable|robust)",
+    re.I,
+)
+
+_POSITIVE = re.compile(
+    r"positive|non-?negative|probabilit|\bbetween 0\b|\[0, ?1|\(0, ?1|> ?0\b|>= ?0\b|simplex", re.I
+)
+
+_DISTINCT = re.compile(
+    r"\b(distinct|pairwise different|no ties|without ties|untied|no (two )?equal|no duplicates?"
+    r"|no repeat|unique (ind|entr|val|max|min|label))",
+    re.I,
+)
+
+_NEVER_EMPTY = re.compile(
+    r"\bat least one\b|\bnon-?empty\b|\bnever empty\b|\bno (row|group|segment|sequence)s? is\b"
+    r"|\b(every|each) (row|group|segment|sequence|sample)\b[^.;]{0,12}\b(has|keeps|contains)\b"
+    r"|\bnot all\b|\bnever all\b",
+    re.I,
+)
+
+_NEVER_ZERO = re.compile(
+    r"\b(must|should|assum\w*|requires?|all|every|each)\b[^.;]{0,24}\b(non-?zero|not (be )?zero)\b"
+    r"|\bnon-?zero (rows?|vectors?|norms?|entries|inputs?|values)\b|\bnever (be )?zero\b"
+    r"|\baway from (zero|0|the origin)\b|(!=|\u2260) ?0\b",
+    re.I,
+)
+
+_PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
+
+_QUOTED = re.compile(r"(['\"`])(\w+)\1")
+
+_REAL_OR_COMPLEX = re.compile(
+    r"\breal\b[^.;]{0,24}\b(or|and)\b[^.;]{0,12}\bcomplex\b"
+    r"|\bcomplex\b[^.;]{0,24}\b(or|and)\b[^.;]{0,12}\breal\b|\bcomplex (also )?(allowed|supported)",
+    re.I,
+)
+
+_LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
+"""Matches ``x (..., n)`` and ``x: (*, n)``, a shape with any number of leading axes."""
+
+_ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim", re.I)
+
+_BROADCAST = re.compile(r"([^.;,()]*)\b(?:broadcastable|(?:may |can |are )?broadcast)\b", re.I)
+"""Matches what a clause says before that word: which arguments may have such a shape."""
+
+_ALL = re.compile(r"\b(arguments|inputs|tensors)\b", re.I)
+
+
+@lru_cache(maxsize=8)
+def wording(function: Any) -> Wording:
+    """The texts of a Function."""
+    return Wording(documentation(function), source(function))
+
+
+@lru_cache(maxsize=8)
+def source(function: Any) -> str:
+    """The source of a Function; empty if there is none."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return ""
+
+
+def speaks_of_parity(text: str) -> bool:
+    """Return True for a text about odd or even numbers."""
+    return bool(_PARITY.search(text))
+
+
+class Wording:
+    """Statements of the texts of a Function about its arguments."""
+
+    def __init__(self, docstrings: str, code: str) -> None:
+        self.docstrings = docstrings
+        self._code = code
+
+    @cached_property
+    def needs_symmetry(self) -> bool:
+        """The source or a docstring speaks of symmetric matrices."""
+        speaks = _SYMMETRIC.search(f"{self._code}\n{self.docstrings}")
+        return bool(speaks) and not _ANY_MATRIX.search(self.docstrings)
+
+    @cached_property
+    def needs_order(self) -> bool:
+        """The source or a docstring speaks of what is sorted or lies together."""
+        return bool(_SORTED.search(f"{self._code}\n{self.docstrings}"))
+
+    @cached_property
+    def needs_distinct(self) -> bool:
+        """A docstring says that no two entries are the same."""
+        return bool(_DISTINCT.search(self.docstrings))
+
+    @cached_property
+    def needs_some(self) -> bool:
+        """A docstring says that no row, group or segment is empty."""
+        return bool(_NEVER_EMPTY.search(self.docstrings))
+
+    @cached_property
+    def needs_nonzero(self) -> bool:
+        """A docstring says that something is not zero."""
+        return bool(_NEVER_ZERO.search(self.docstrings))
+
+    @cached_property
+    def needs_positive(self) -> bool:
+        """A docstring speaks of positive numbers or of probabilities."""
+        return bool(_POSITIVE.search(self.docstrings))
+
+    @cached_property
+    def may_be_wide(self) -> bool:
+        """A docstring speaks of matrices with more columns than rows."""
+        return bool(_WIDE.search(self.docstrings))
+
+    @cached_property
+    def is_about_zero(self) -> bool:
+        """A docstring speaks of what happens at zero."""
+        return bool(_AT_ZERO.search(self.docstrings))
+
+    @cached_property
+    def is_of_any_size(self) -> bool:
+        """A docstring says that numbers may be as large as they like."""
+        return bool(_ANY_SIZE.search(self.docstrings))
+
+    @cached_property
+    def speaks_of_parity(self) -> bool:
+        """The source speaks of odd or even numbers."""
+        return speaks_of_parity(self._code)
+
+    @cached_property
+    def quoted(self) -> list[str]:
+        """The words that docstrings quote."""
+        return [word for _, word in _QUOTED.findall(self.docstrings)]
+
+    def may_be_negative(self, name: str) -> bool:
+        """Return True if a docstring speaks of any value of an argument, without a bound."""
+        text = rf"\bany (\S+ )?`*{re.escape(name)}\b`*(?! *(>|\u2265|in |between))"
+        return bool(re.search(text, self.docstrings))
+
+    def states_shape_of(self, name: str) -> bool:
+        """Return True if a docstring states the shape of an argument."""
+        return bool(stated(self.docstrings, {name}))
+
+    def may_be_complex(self, name: str) -> bool:
+        """Return True if a docstring or a test in the source speaks of complex values of it."""
+        word = re.escape(name)
+        text = (
+            rf"\bcomplex([- ]valued)? (\w+ )?`*{word}\b"
+            rf"|\b{word}`*( \([^)]*\))?:? ([^\W\d]+ )?((is|are|be|of) )?complex\b"
+        )
+        code = rf"\b{word}\.is_complex\(|is_complex\({word}\b"
+        return bool(re.search(text, self.docstrings, re.I) or re.search(code, self._code))
+
+    @cached_property
+    def is_real_or_complex(self) -> bool:
+        """A docstring says that tensors are real or complex, all alike."""
+        return bool(_REAL_OR_COMPLEX.search(self.docstrings))
+
+    def may_broadcast(self, name: str) -> bool:
+        """Return True if a docstring calls an argument, or all of them, broadcastable."""
+        clauses = " ".join(_BROADCAST.findall(self.docstrings))
+        return bool(_ALL.search(clauses) or re.search(rf"\b{re.escape(name)}\b", clauses))
+
+    def with_any_leading_axes(self, names: Collection[str]) -> set[str] | None:
+        """The arguments that may have more leading axes; None if it may be any of them."""
+        named = set(_LEADING.findall(self.docstrings)) & set(names)
+        return None if not named and _ANY_LEADING.search(self.docstrings) else named
