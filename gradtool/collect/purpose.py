@@ -16,6 +16,9 @@ from gradtool.adapters.library import library
 from gradtool.collect.unchecked import Purpose, Unchecked
 from gradtool.spelling import nearest
 
+_ALWAYS_RUN = (ast.Assert, ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
+"""Statements all of which run, or one of them ends the body."""
+
 _BACKWARDS = ("backward", "vjp", "jvp")
 _OPTIONAL = frozenset({*_BACKWARDS, "vmap", "setup_context", "symbolic"})
 
@@ -74,6 +77,29 @@ def _abstract_methods(cls: type[Any]) -> Iterator[str]:
         method = inspect.getattr_static(cls, name, None)
         if name not in _OPTIONAL and _is_left_open(method) and _is_needed(name, cls):
             yield name
+    yield from _lacking(cls)
+
+
+def _lacking(cls: type[Any]) -> Iterator[str]:
+    """Names that forward always takes from its class, and that only subclasses have."""
+    forward = inspect.getattr_static(cls, "forward", None)
+    if not isinstance(forward, classmethod):
+        return
+    own = inspect.unwrap(forward.__func__).__code__.co_varnames[0]
+    for statement in _body(forward):
+        if not isinstance(statement, _ALWAYS_RUN):
+            return  # What follows may not run.
+        for name in _attributes_of(own, statement):
+            subclasses = type.__subclasses__(cls)
+            if not hasattr(cls, name) and any(hasattr(each, name) for each in subclasses):
+                yield name
+
+
+def _attributes_of(owner: str, statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name == owner:
+                yield attribute
 
 
 def _is_needed(name: str, cls: type[Any]) -> bool:
