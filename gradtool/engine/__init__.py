@@ -138,6 +138,21 @@ def _assert(condition: Any, message: str) -> None:
         raise AssertionError(message)
 
 
+def _check(cond: Any, message: Any = None) -> None:
+    """Raise a RuntimeError unless `cond` holds, with the text that `message` returns.
+
+    Raises:
+        RuntimeError: It does not hold.
+    """
+    if not cond:
+        raise RuntimeError(_UNEXPLAINED if message is None else str(message()))
+
+
+_UNEXPLAINED = (
+    "Expected cond to be True, but got False. (Could this error message be improved? If so, "
+    "please report an enhancement request to PyTorch.)"
+)
+
 __all__ = [
     "Size",
     "Tensor",

@@ -33,7 +33,7 @@ def read_notes(folder: Path, limit: int) -> list[Recorded]:
         _add(recorded, note)
     for recorded in found.values():
         wanted = differentiated(recorded.file, recorded.function)
-        cases = (_to_check(case, wanted) for case in _chosen(recorded.cases))
+        cases = (_to_check(case, wanted) for case in _chosen(recorded.cases, wanted))
         recorded.cases = list({signature(case): case for case in cases}.values())[:limit]
     return [found[key] for key in sorted(found)]
 
@@ -111,10 +111,13 @@ def _bare(value: Any) -> Any:
     return [_bare(each) for each in value] if isinstance(value, list) else value
 
 
-def _chosen(cases: Sequence[CaseConfig]) -> list[CaseConfig]:
-    """The cases with a gradient; without any, all of them, each made to ask for gradients."""
+def _chosen(cases: Sequence[CaseConfig], wanted: frozenset[int]) -> list[CaseConfig]:
+    """The cases with a gradient; without any, all of them, each made to ask for those `wanted`.
+
+    They ask for all where the source does not show which ones backward may return.
+    """
     asking = [case for case in cases if any(map(_asks, (*case.args, *case.kwargs.values())))]
-    return asking or [_made_to_ask(case) for case in cases]
+    return asking or [case if wanted else _made_to_ask(case) for case in cases]
 
 
 def _asks(value: Any) -> bool:

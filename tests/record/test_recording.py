@@ -24,6 +24,18 @@ class Take(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return (2 * g, *[None] * 9)[: len(ctx.needs_input_grad)]
+
+
+class Filter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, taps):
+        ctx.save_for_backward(taps)
+        return x * taps.sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (taps,) = ctx.saved_tensors
+        return g * taps.sum(), None
 """
 
 
@@ -102,6 +114,14 @@ def test_calls_without_gradients_give_way_to_those_with(tmp_path):
 def test_calls_without_gradients_are_made_to_ask_for_them(tmp_path):
     (found,) = recorded(tmp_path, "Take.apply(torch.rand(2))")
     assert "requires_grad" not in found.cases[0].args[0]
+
+
+def test_calls_without_gradients_ask_only_for_those_that_backward_may_return(tmp_path):
+    call = "from ops import Filter\nFilter.apply(torch.rand(2), torch.rand(3))"
+    (found,) = recorded(tmp_path, call)
+    x, taps = found.cases[0].args
+    assert "requires_grad" not in x
+    assert taps["requires_grad"] is False
 
 
 def test_what_a_file_cannot_hold_is_said(tmp_path):
