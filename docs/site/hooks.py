@@ -1,4 +1,4 @@
-"""Fits the pages into the site: rules into its navigation, links out of it to the repository."""
+"""Fits the pages into the site: rules in its navigation, links to the repository, file names."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from tests.docs.write_rules import families  # noqa: E402
 
 _OUTSIDE = re.compile(r"\]\((?:\.\./)+(?P<path>[\w./-]+)(?P<heading>#[\w-]+)?\)")
 """A link to a file of the repository that is no page of the site."""
+
+_FILE = re.compile(r"(^<!-- file: (?P<name>[^ \n]+).* -->\n(?:<!-- .+ -->\n)*```\w+)$", re.M)
+"""The head of a block that is the content of a file, which the comment above it names."""
 
 
 # The engine computes its list of names, of which no page here shows any.
@@ -43,7 +46,7 @@ def _rules() -> list[dict[str, Any]]:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links that leave the docs to the repository."""
+    """Lead links that leave the docs to the repository, and show the names of files."""
     depth = page.file.src_uri.count("/")
 
     def address(found: re.Match[str]) -> str:
@@ -51,4 +54,5 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             return found[0]
         return f"]({REPOSITORY}/blob/main/{found['path']}{found['heading'] or ''})"
 
-    return _OUTSIDE.sub(address, markdown)
+    named = _FILE.sub(r'\1 title="\g<name>"', markdown)
+    return _OUTSIDE.sub(address, named)
