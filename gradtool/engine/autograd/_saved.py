@@ -13,7 +13,7 @@ _FREED_BEFORE = (
     "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values "
     "of the graph are freed when you call .backward() or autograd.grad(). Specify "
     "retain_graph=True if you need to backward through the graph a second time or if you need to "
-    "access saved tensors after calling backward."
+    "access saved variables after calling backward."
 )
 
 

@@ -34,14 +34,14 @@ class Saving:
     needed_by: dict[str, tuple[str, ...]]
     """What is saved -> the arguments, one of which has to require a gradient; none: always."""
 
-    def saved(self, out: Tensor, given: dict[str, Any]) -> list[Tensor]:
-        """Return what is saved, ``out`` for the result."""
-        found = [
-            out._bare() if name == "out" else given.get(name)
+    def saved(self, out: Tensor, given: dict[str, Any]) -> dict[str, Tensor]:
+        """Return what is saved by name, ``out`` for the result."""
+        found = {
+            name: out._bare() if name == "out" else given.get(name)
             for name, users in self.needed_by.items()
             if not users or any(getattr(given.get(each), "_requires_grad", False) for each in users)
-        ]
-        return [each for each in found if isinstance(each, Tensor)]
+        }
+        return {name: each for name, each in found.items() if isinstance(each, Tensor)}
 
 
 NodeName = Namer | Saving

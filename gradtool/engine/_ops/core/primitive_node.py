@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from gradtool.engine._ops.core.saved_names import (
     parameter,
     slot_of,
     slots_of_indices,
+    told_by,
 )
 from gradtool.engine._tensor import Tensor, wrap
 from gradtool.engine._views import OF_TORCH_ITSELF, counted_version, short_name, version_of
@@ -42,6 +43,27 @@ if TYPE_CHECKING:
     from gradtool.engine._ops.core.primitive import Plan
 
 
+class Beside(NamedTuple):
+    """A tensor that a node saves beside those that its formula needs."""
+
+    name: str
+    tensor: Tensor | None
+    """None once the graph was freed."""
+    version: int
+
+    def held(self) -> Tensor:
+        """The tensor.
+
+        Raises:
+            RuntimeError: it was freed, or changed in place since.
+        """
+        if self.tensor is None:
+            raise RuntimeError(FREED_MESSAGE)
+        if counted_version(self.tensor) != self.version:
+            raise modified_in_place(self.tensor, self.version, self.tensor)
+        return self.tensor
+
+
 class PrimitiveNode(Node):
     """One application of a primitive in the graph."""
 
@@ -61,8 +83,8 @@ class PrimitiveNode(Node):
     """For each edge (shape, dtype) that its gradient is to be brought back to."""
     params: dict[str, Any]
     """The parameters of the primitive; unset where they were not at hand."""
-    also_saved: Sequence[tuple[Tensor, int]] | None
-    """What a `SavingNode` saves with its version, None once freed; unset by default."""
+    also_saved: Sequence[Beside]
+    """What a `SavingNode` saves; unset by default."""
     call: Call
     """The call of the function that it is the last node of; unset by default."""
     title: str
@@ -292,12 +314,19 @@ class PrimitiveNode(Node):
         call = getattr(self, "call", None)
         found = parameter(name, params, self.plan.primitive.name)
         stated = ABSENT if call is None else argument(name, call)
+        told = ABSENT if call is None else told_by(self._name(), name, call, self._facts)
+        if told is not ABSENT:
+            return told
         # Another primitive's parameters are those of a step.
         of_a_step = self._name() != self._own_name()
         found = stated if found is ABSENT or (of_a_step and stated is not ABSENT) else found
         if found is ABSENT and is_saved_for_others(self.plan, name):
             return None
         return aspect(name, self._value_named) if found is ABSENT else found
+
+    def _facts(self, name: str) -> Any:
+        """What a value may follow from: the ``out_shape``, or another value."""
+        return tuple(self.info.shape) if name == "out_shape" else self._value_named(name)
 
     def _raw_value_named(self, name: str) -> Any:
         params = getattr(self, "params", {})
@@ -390,27 +419,35 @@ class SavingNode(PrimitiveNode):
 
     def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument, once it is sure that nothing saved was changed."""
-        if self.also_saved is None:
-            raise RuntimeError(FREED_MESSAGE)
-        for each, version in self.also_saved:
-            if counted_version(each) != version:
-                raise modified_in_place(each, version, each)
+        for each in self.also_saved:
+            each.held()
         return super()._vjp(grad, wanted)
+
+    def _value_named(self, name: str) -> Any:
+        for each in self.also_saved:
+            if name in (each.name, _IN_TORCH.get(each.name)):
+                return each.held()
+        return super()._value_named(name)
 
     def _release(self) -> None:
         """Drop what is saved."""
         super()._release()
-        self.also_saved = None
+        self.also_saved = [each._replace(tensor=None) for each in self.also_saved]
 
 
-def save_also(out: Tensor, tensors: Sequence[Tensor]) -> None:
-    """Let the node of a result, if it was recorded just now, save these tensors too."""
+_IN_TORCH = {"input": "self", "out": "result"}
+"""What torch may call what is saved beside."""
+
+
+def save_also(out: Tensor, tensors: Mapping[str, Tensor]) -> None:
+    """Let the node of a result, if it was recorded just now, save these tensors by name too."""
     node = out._node
     if not modes.grad or not isinstance(node, PrimitiveNode) or type(node) is not PrimitiveNode:
         return
-    by_func = any(each._level is not None and each._level.by_func for each in tensors)
+    held = tensors.values()
+    by_func = any(each._level is not None and each._level.by_func for each in held)
     version = counted_version if by_func else version_of
-    node.also_saved = [(each, version(each)) for each in tensors]
+    node.also_saved = [Beside(name, each, version(each)) for name, each in tensors.items()]
     node.__class__ = SavingNode
 
 

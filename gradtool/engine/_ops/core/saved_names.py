@@ -7,8 +7,11 @@ called, whichever has it first.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._tensor import Tensor
@@ -63,8 +66,20 @@ def aspect(name: str, value_of: Callable[[str], Any]) -> Any:
     for suffix, read in _PROPERTIES.items():
         if name.endswith(suffix):
             held = value_of(name.removesuffix(suffix))
-            return read(held) if isinstance(held, Tensor) else ABSENT
-    return ABSENT
+            if isinstance(held, Tensor):
+                return read(held)
+    return _of_sizes(name, value_of)
+
+
+def _of_sizes(name: str, value_of: Callable[[str], Any]) -> Any:
+    """A count of elements, ``self_sym_numel``, or an extent, ``self_sym_argsize_minus_2``."""
+    found = re.fullmatch(r"(\w+)_sym_(?:numel|argsize_(minus_)?(\d))", name)
+    sizes: Any = ABSENT if found is None else value_of(f"{found[1]}_sym_sizes")
+    if found is None or sizes is ABSENT:
+        return ABSENT
+    if found[3] is None:
+        return prod(sizes)
+    return sizes[-int(found[3]) if found[2] else int(found[3])]
 
 
 def slots_of_indices(plan: Plan, params: Mapping[str, Any]) -> list[int | None] | None:
@@ -92,6 +107,60 @@ def argument(name: str, call: Call) -> Any:
     bound = inspect.signature(function).bind(*args, **given)
     bound.apply_defaults()
     return bound.arguments.get(name, ABSENT)
+
+
+def told_by(node: str, name: str, call: Call, value_of: Callable[[str], Any]) -> Any:
+    """What torch's node of a function keeps of its arguments, where that is not as it was given.
+
+    `ABSENT` where it is.
+    """
+    given = functools.partial(argument, call=call)
+    if node.startswith("Upsample"):
+        return _of_upsampling(name, given, value_of)
+    if node == "ConvolutionBackward0":
+        return _of_convolution(name, given, value_of)
+    stated = given(name)
+    if name == "reduction" and isinstance(stated, str):
+        return ("none", "mean", "sum").index(stated)
+    if name == "p" and node == "PdistBackward0":
+        return float(stated)
+    if name == "storage_offset" and node == "AsStridedBackward0":
+        return stated
+    if name in ("dim", "dim0", "dim1", "dim2", "ignore_index") and type(stated) is int:
+        return stated % 2**64 if stated < 0 else ABSENT
+    return ABSENT
+
+
+def _of_upsampling(name: str, given: Callable[[str], Any], value_of: Callable[[str], Any]) -> Any:
+    sizes = value_of("out_shape")[2:]
+    if name == "output_size":
+        return sizes
+    if name == "align_corners":
+        return bool(given(name))
+    axis = {"scales": 0, "scales_d": -3, "scales_h": -2, "scales_w": -1}.get(name)
+    if axis is None:
+        return ABSENT
+    factor = None if given("recompute_scale_factor") is True else given("scale_factor")
+    factor = factor[axis] if isinstance(factor, tuple | list) else factor
+    return None if factor is None else float(factor)
+
+
+_OF_CONVOLUTION = (
+    "bias_sym_sizes_opt", "dilation", "output_padding", "padding", "stride", "transposed",
+)  # fmt: skip
+
+
+def _of_convolution(name: str, given: Callable[[str], Any], value_of: Callable[[str], Any]) -> Any:
+    if name not in _OF_CONVOLUTION or (weight := value_of("weight_sym_sizes")) is ABSENT:
+        return ABSENT
+    transposed = given("output_padding") is not ABSENT
+    if name == "transposed":
+        return transposed
+    if name == "bias_sym_sizes_opt":
+        outputs = weight[1] * given("groups") if transposed else weight[0]
+        return (0,) if given("bias") is None else (outputs,)
+    stated = 0 if name == "output_padding" and not transposed else given(name)
+    return (stated,) * (len(weight) - 2) if type(stated) is int else ABSENT
 
 
 def _part_of_key(name: str, key: tuple[Any, ...]) -> Any:

@@ -128,7 +128,7 @@ def div(x: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         )
     out: Tensor = _DIVISIONS[rounding_mode](x, other)
     if rounding_mode is not None and out._requires_grad:
-        give_name(out, "DivBackward2")
+        give_name(out, "DivBackward2", call=(div, (x, other), {"rounding_mode": rounding_mode}))
     return out
 
 

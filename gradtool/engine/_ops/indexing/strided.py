@@ -12,6 +12,7 @@ from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core.by_steps import reach, shown, steps_of, with_steps
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.overlap import overlaps
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
@@ -123,6 +124,7 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = N
         )
     out = _as_strided(x, size=size, stride=stride, offset=offset - start, layout=x.stride())
     _view_of_base(out, size, stride, offset)
+    give_name(out, "AsStridedBackward0", call=(as_strided, (x, size, stride, storage_offset), {}))
     return out
 
 

@@ -23,7 +23,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
-from gradtool.engine._ops.core.node_names import give_name
+from gradtool.engine._ops.core.node_names import give_name, saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.scalars import cpp_name, scalar_for
@@ -301,7 +301,7 @@ def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: 
     return _added(x, bmm(batch1, batch2), beta, alpha)
 
 
-@op(in_place=True, node="AddbmmBackward0")
+@op(in_place=True, node=saving("AddbmmBackward0", batch1="batch2", batch2="batch1"))
 def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * x + alpha * (batch1 @ batch2).sum(0)``; with beta 0, `x` only lends its shape."""
     return _added(x, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)

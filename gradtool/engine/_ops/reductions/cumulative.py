@@ -303,7 +303,7 @@ def _extreme(x: Tensor, dim: int, find: Primitive, take: Primitive) -> tuple[Ten
     else:
         index = find(x, dim=dim)
         values = take(x, index, dim=dim)
-    save_also(values, (x, index))
+    save_also(values, {"self": x, "indices": index})
     return values, index
 
 

@@ -142,7 +142,7 @@ def sort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = Fals
     """The elements in order along a dimension, and where each came from."""
     if x.ndim == 0:
         values, index = [reshape_own(each, ()) for each in sort(x.reshape(1), dim)]
-        save_also(values, (index,))
+        save_also(values, {"indices": index})
         return Sorted(values, index)
     dim = wrap_dim(dim, x.ndim)
     order = argsort(x, dim, descending, stable)

@@ -29,7 +29,7 @@ def _nll_node(input: Any, target: Any, *args: Any, **params: Any) -> str:
     return "NllLoss2DBackward0" if input.ndim == 4 else "NllLossBackward0"
 
 
-@node_name(saving(_nll_node, "input", "weight"))
+@node_name(saving(_nll_node, "input", "target", "weight"))
 @takes(REAL, "nll_loss_out_frame", fused=True)
 def nll_loss(
     input: Tensor,

@@ -265,15 +265,17 @@ _prelu_over = in_place(_prelu, "rrelu_")
 
 
 @takes(MEASURED, "threshold_cpu", fused=True)
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def threshold(input: Tensor, threshold: Any, value: Any, inplace: bool = False) -> Tensor:
     """Replace entries not above the threshold by `value`."""
+    threshold = threshold.item() if isinstance(threshold, Tensor) else threshold
+    value = value.item() if isinstance(value, Tensor) else value
     return (_threshold_over if inplace else _threshold)(input, level=threshold, value=value)
 
 
 _threshold = elementwise_primitive(
     "threshold",
-    lambda x, *, level, value: chosen(x <= level, x.dtype.type(value), x),
-    Product(lambda g, x, level: gates.above(g, x, level=level)),
+    lambda x, *, level, value: chosen(x <= level.real, x.dtype.type(value.real), x),
+    Product(lambda g, x, level: gates.above(g, x, level=level.real)),
     arguments=("x",),
     dtypes=INTEGERS | FLOATS,
 )
