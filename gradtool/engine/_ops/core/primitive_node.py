@@ -325,7 +325,7 @@ class PrimitiveNode(Node):
         return aspect(name, self._value_named) if found is ABSENT else found
 
     def _facts(self, name: str) -> Any:
-        """What a value may follow from: the ``out_shape``, or another value."""
+        """Return what a value may follow from: the ``out_shape``, or another value."""
         return tuple(self.info.shape) if name == "out_shape" else self._value_named(name)
 
     def _raw_value_named(self, name: str) -> Any:

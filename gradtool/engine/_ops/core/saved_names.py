@@ -110,10 +110,7 @@ def argument(name: str, call: Call) -> Any:
 
 
 def told_by(node: str, name: str, call: Call, value_of: Callable[[str], Any]) -> Any:
-    """What torch's node of a function keeps of its arguments, where that is not as it was given.
-
-    `ABSENT` where it is.
-    """
+    """Return what torch's node of a function keeps of an argument; `ABSENT` if that is as given."""
     given = functools.partial(argument, call=call)
     if node.startswith("Upsample"):
         return _of_upsampling(name, given, value_of)

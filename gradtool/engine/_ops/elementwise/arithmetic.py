@@ -97,7 +97,7 @@ def _scaled(x: Any, y: Any, alpha: Any) -> Any:
         )
     if alpha == 1:
         return y
-    if isinstance(y, Tensor) and not common.is_differentiable:
+    if isinstance(y, Tensor) and not y.dtype.is_differentiable:
         return y.to(common) * (bool(alpha) if common.name == "bool" else alpha)
     if isinstance(y, Tensor) and y.dtype.is_differentiable and isinstance(alpha, int | float):
         return _multiple(y, alpha=alpha)

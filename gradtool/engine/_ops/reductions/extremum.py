@@ -72,7 +72,8 @@ def _mean_of_equals(tangents: Any, x: Tensor, out: Tensor, dims: Ints, keepdim: 
 def _shared_in_arrays(g: Any, x: Any, out: Any, dims: Ints) -> Any:
     kept = kept_shape(x.shape, dims)
     chosen = x == out.reshape(kept)
-    return chosen * (g.reshape(kept) / added_up(chosen, dims, keepdim=True))
+    count = added_up(chosen, dims, keepdim=True).astype(g.dtype)
+    return chosen * (g.reshape(kept) / count)
 
 
 _shared_gradient = vjp_of(_shared_among_equals, _shared_in_arrays)
