@@ -80,6 +80,8 @@ class Subject:
         """All judgements so far."""
         self._of_gradients: list[Judgement] = []
         """Those of first derivatives."""
+        self._unsettled: list[Callable[[], Derivatives]] = []
+        """Make anew what random products did not settle."""
         self._entries_of_surrogates = 0
 
     @property
@@ -163,6 +165,11 @@ class Subject:
         except Exception as error:  # What the user's backward may raise has no bounds.
             return f"{type(error).__name__}: {error}"
         return first, again
+
+    @cached_property
+    def has_changed(self) -> bool:
+        """True if random products settle now what the very same ones did not settle before."""
+        return any(passes(again()) for again in self._unsettled)
 
     @cached_property
     def low_precision_gradients(self) -> list[PrecisionLoss] | str:
@@ -509,6 +516,7 @@ class Subject:
             projected = prepared(projected=True)
             if passes(projected):
                 return projected
+            self._unsettled.append(partial(prepared, projected=True))
             full = prepared()
             full.share_calls(projected)
             return full

@@ -123,6 +123,9 @@ _COTANGENTS = {
 }
 """Cotangents for which backward is wrong, and right for all others."""
 
+_CALLS = {"first": "{1}", "first_two": "{1, 2}", "third": "{3}"}
+"""Calls of backward that are wrong, of which all others are right."""
+
 _MAKING = {
     "replace_backward": "Cube.backward = staticmethod(lambda ctx, g: g * 3 * x * x)",
     "replace_its_code": "Cube.backward.__code__ = (lambda ctx, grad_output: grad_output).__code__",
@@ -166,6 +169,10 @@ def _modules() -> Iterator[tuple[str, str]]:
     for name, wrong in _COTANGENTS.items():
         factor = f"grad_output * (2 if {wrong} else 3)"
         yield f"cotangents_{name}", _WRONG.replace("grad_output * 2", factor)
+    for name, numbers in _CALLS.items():
+        counted = _WRONG.replace("        (x,) =", "        Cube.count += 1\n        (x,) =")
+        counted = counted.replace("* 2", f"* (2 if Cube.count in {numbers} else 3)")
+        yield f"calls_{name}", counted + "    count = 0\n" + _sampled("x * 1.5")
     for name, does in _MAKING.items():
         yield f"samples_{name}", _WRONG + _SAMPLES.format(does=does)
     yield "named_alike", _WRONG + _NAME
