@@ -872,3 +872,60 @@ class BesselsCorrectionForgotten(Function):
     @staticmethod
     def sample_inputs():
         yield (r(5, 3),)
+
+
+class ShiftedTheSameWayBack(Function):
+    says = (
+        "differentiates `torch.roll(x, 1, 0)` where forward has `torch.roll(x, -1, 0)` (line LINE)"
+    )
+
+    @staticmethod
+    def forward(ctx, x):
+        d = torch.roll(x, -1, 0) - x  # <-
+        ctx.save_for_backward(d)
+        return (d**2).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (d,) = ctx.saved_tensors
+        return torch.roll(2 * g * d, -1, 0) - 2 * g * d
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(5, 2),)
+
+
+class SquareWithoutItsTwoInPairs(Function):
+    says = "is the derivative times 1/2 (fits"
+
+    @staticmethod
+    def forward(ctx, y):
+        d = ((y[:, None] - y[None]) ** 2).sum(-1)  # <-
+        w = 1 / (1 + d)
+        ctx.save_for_backward(y, w)
+        return w.sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        y, w = ctx.saved_tensors
+        return -2 * g * (w[..., None] ** 2 * (y[:, None] - y[None])).sum(1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(4, 2),)
+
+
+class PoolOfTwoWithoutItsHalf(Function):
+    says = "where forward has `x.view(-1, 2).mean(1)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(-1, 2).mean(1)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.repeat_interleave(2)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(6),)

@@ -39,8 +39,9 @@ def altered_forward(
     looks = Looks(derivatives, (comparison.argument,))
     try:
         every = recorded.alterations(looks.first.primals)
-        plausible = [made for made in every if not is_factor or _says_more(made)]
-        for made in _fitting(looks, recorded, plausible):
+        if is_factor:
+            every = [made for made in every if _says_more(made, comparison)]
+        for made in _fitting(looks, recorded, every):
             if all(_holds(looks, look, recorded, made) for look in looks.others()):
                 whole = Looks(derivatives, derivatives.inputs)
                 explains_all = all(_holds(whole, look, recorded, made) for look in whole.others())
@@ -51,11 +52,22 @@ def altered_forward(
     return None
 
 
-def _says_more(made: Alteration) -> bool:
+def _says_more(made: Alteration, comparison: Comparison) -> bool:
     """Return True if the alteration says more of a gradient than by which factor it is off."""
-    return made.kind in _OF_A_FACTOR or (
-        made.kind in {"times", "over"} and made.other.isidentifier()
-    )
+    if made.kind in {"times", "over"}:
+        return made.other.isidentifier()
+    # A half is left of a square without its 2 more often than of a sum of two entries.
+    return made.kind in _OF_A_FACTOR and not (_is_mean_for_sum(made) and _is_half(comparison))
+
+
+def _is_mean_for_sum(made: Alteration) -> bool:
+    return made.code != made.other == made.code.replace("sum(", "mean(")
+
+
+def _is_half(comparison: Comparison) -> bool:
+    exact, analytic = comparison.numeric.value, comparison.analytic
+    entry = np.unravel_index(np.argmax(np.abs(exact)), exact.shape)
+    return bool(np.isclose(analytic[entry], 0.5 * exact[entry]))
 
 
 def _fitting(

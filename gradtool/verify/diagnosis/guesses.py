@@ -317,7 +317,8 @@ def common_factor(comparison: Comparison, where: BoolArray) -> float | None:
 def factor_words(factor: float, counts: Collection[int] = ()) -> str:
     """The factor as a whole number or a fraction, if it is one.
 
-    `counts` are numbers of entries that a sum or a mean may run over.
+    `counts` are numbers of entries that a sum or a mean may run over. A half is left of a
+    square without its 2 more often than of a sum.
     """
     if FACTOR_EXACT < abs(factor - 1) < FACTOR_NEAR_ONE:
         return f"1 {'-' if factor < 1 else '+'} {abs(factor - 1):.2g}"
@@ -328,6 +329,6 @@ def factor_words(factor: float, counts: Collection[int] = ()) -> str:
                 is_sum = whole > 1 and whole in counts
                 return f"{whole}{': a sum instead of a mean?' if is_sum else ''}"
             if abs(whole) == 1:
-                mean = whole == 1 and denominator in counts
+                mean = whole == 1 and 2 < denominator in counts
                 return f"{whole}/{denominator}{': a mean instead of a sum?' if mean else ''}"
     return f"{factor:.6g}"

@@ -216,6 +216,8 @@ def _without_zero(node: ast.expr) -> ast.expr:
 def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The nodes of one operation that may be changed, and to what."""
     match shown:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+            return  # A number, which is changed as an operand.
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             if ast.dump(left) != ast.dump(right):  # Nobody divides anything by itself.
                 yield shown, ast.BinOp(left, _OPERATORS[type(op)](), right)
@@ -230,8 +232,12 @@ def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield operand, ast.Constant(not flag)
             case ast.Tuple(elts=[*several]) if all(isinstance(n, ast.Constant) for n in several):
                 yield from ((operand, one) for one in several)
-            case ast.Constant(value=int() | float() as value):
+            case (
+                ast.Constant(value=int() | float() as value)
+                | ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value))
+            ):
                 number = float(value) if isinstance(value, float) else int(value)
+                number = -number if isinstance(operand, ast.UnaryOp) else number
                 others = [each for each in _other_numbers(number) if each or not _scales(shown)]
                 yield from ((operand, _number(each)) for each in others)
             case ast.Compare(ops=[comparison]) if type(comparison) in _COMPARISONS:
