@@ -129,26 +129,6 @@ class VarianceInOnePass(Function):
         yield (draw(3, 5),)
 
 
-class CorrelationFromMoments(Function):
-    @staticmethod
-    def forward(ctx, x):
-        centered = x - x.mean(-1, keepdim=True)
-        ctx.save_for_backward(x)
-        return (centered * centered).sum(-1).sqrt()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        count = x.shape[-1]
-        size = ((x * x).sum(-1) - x.sum(-1) ** 2 / count).sqrt()
-        return (grad_output / size)[..., None] * (x - x.mean(-1, keepdim=True))
-
-    @staticmethod
-    def sample_inputs():
-        yield (draw(2, 6),)
-
-
 class PowerOfScalar(Function):
     @staticmethod
     def forward(ctx, x, exponent):
