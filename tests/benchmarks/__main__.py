@@ -1,7 +1,8 @@
 """Prints how gradtool compares: ``python -m tests.benchmarks [--write] [WORD ...]``.
 
-With words only the groups of these names are run. ``--write`` keeps what came of a whole run in
-``docs/benchmarks.md``. Needs PyTorch; autograd and JAX are compared with where they are there.
+With words only the groups of these names are run. ``--write`` keeps what came of it in
+``docs/benchmarks.md``; what came of some groups, in the place of their sections. Needs PyTorch;
+autograd and JAX are compared with where they are there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import importlib.metadata
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tests.benchmarks.table import Table
@@ -48,8 +49,20 @@ def main(arguments: list[str]) -> None:
         print(table.text(), flush=True)
         found.append(table)
     if "--write" in arguments:
-        head = HEAD.format(where=_where())
-        PAGE.write_text(head + "\n".join(each.markdown() for each in found), encoding="utf-8")
+        PAGE.write_text(_with_sections(found) if words else _whole(found), encoding="utf-8")
+
+
+def _whole(found: Sequence[Table]) -> str:
+    return HEAD.format(where=_where()) + "\n".join(each.markdown() for each in found)
+
+
+def _with_sections(found: Sequence[Table]) -> str:
+    """The page as it is, with the sections of these titles replaced."""
+    first, *sections = PAGE.read_text(encoding="utf-8").split("\n## ")
+    new = {each.title: each.markdown().removeprefix("## ").rstrip("\n") for each in found}
+    titles = [section.partition("\n")[0] for section in sections]
+    kept = [new.get(title, old.rstrip("\n")) for title, old in zip(titles, sections, strict=True)]
+    return "\n\n## ".join([first.rstrip("\n"), *kept]) + "\n"
 
 
 def _tables(groups: Iterable[str]) -> Iterator[Table]:
