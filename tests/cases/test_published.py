@@ -41,6 +41,7 @@ RIGHT = {
         "SummedOverLevels",
         "BlockProduct",
         "GroupedRows",
+        "SyncedGradient",
     ],
     "callers": ["Reversible", "TreeSum"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],

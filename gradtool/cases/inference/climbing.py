@@ -26,7 +26,7 @@ from gradtool.cases.inference.drafts import (
 )
 from gradtool.cases.inference.operators import Operator
 from gradtool.cases.inference.reading import Reading
-from gradtool.cases.inference.suggestions import suggested
+from gradtool.cases.inference.suggestions import suggested, switched_off
 from gradtool.cases.inference.trials import Trial
 from gradtool.config.tensor_spec import is_tensor
 
@@ -200,7 +200,9 @@ class Climb:
                 yield (*step.draft[:at], value, *step.draft[at + 1 :])
         if _asks_for_object(reason) and order:
             at = order[0]
-            yield (*step.draft[:at], {"literal": Operator()}, *step.draft[at + 1 :])
+            # An option that is off asks for no method.
+            for value in (*switched_off(step.draft[at]), {"literal": Operator()}):
+                yield (*step.draft[:at], value, *step.draft[at + 1 :])
         streams = []
         for at in order:
             others = alternatives(self._reading, step.draft, at)

@@ -220,10 +220,17 @@ def _doubted(reading: Reading, trial: Trial, case: CaseConfig, tries: Tries) -> 
     """The trial of a case that backward accepts, with what speaks against using it."""
     if any(map(_shows_little, case.args)):
         return trial.doubted("every extent of a tensor is 1")
+    if not any(map(_asks, case.args)):
+        return trial.doubted("no argument requires a gradient")
     ignored = [reading.parameters[at].name for at in tries.without_influence(case)]
     if ignored:
         return trial.doubted(f"no output depends on {', '.join(ignored)}")
     return trial
+
+
+def _asks(value: Any) -> bool:
+    """Return True for a floating tensor, outside of any list, that asks for a gradient."""
+    return is_floating(value) and value.get("requires_grad") is not False
 
 
 def _shows_little(value: Any) -> bool:

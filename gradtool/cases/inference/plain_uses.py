@@ -32,6 +32,8 @@ class PlainUses:
     """Called by backward with a cotangent, in which they are linear then."""
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
+    attributes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The attributes that backward takes of them, by parameter."""
 
 
 @dataclass
@@ -58,10 +60,12 @@ def plain_uses(
             seen.kinds.setdefault(name, set()).add(kind)
     called = frozenset(name for name in names if _CALL in seen.kinds.get(name, ()))
     adjoints: frozenset[str] = frozenset()
+    attributes: dict[str, frozenset[str]] = {}
     if backward is not None:
         stand_for = {**seen.kept, **_aliases(backward, seen.kept)}
         for name, kind in _uses(backward, {}, stand_for):
             seen.kinds.setdefault(name, set()).add(kind)
+        attributes = _attributes(backward, stand_for)
         # If forward calls one too, this one may be its derivative.
         others, adjoints = _called_in_backward(backward, stand_for)
         called = called or others
@@ -73,6 +77,7 @@ def plain_uses(
         called=called,
         adjoints=adjoints,
         anything=frozenset(kinds),
+        attributes=attributes,
     )
 
 
@@ -123,6 +128,14 @@ def _aliases(node: FunctionNode, kept: Mapping[str, str]) -> dict[str, str]:
         for target in found.targets
         if isinstance(target, ast.Name)
     }
+
+
+def _attributes(backward: FunctionNode, stand_for: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(backward):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in stand_for:
+            found.setdefault(stand_for[ast.unparse(node.value)], set()).add(node.attr)
+    return {name: frozenset(attributes) for name, attributes in found.items()}
 
 
 def _called_in_backward(

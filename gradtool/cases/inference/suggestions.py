@@ -105,13 +105,17 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
         yield None
     is_tensor = any(hasattr(library().Tensor, name) for name in use.attributes)
     if use.attributes and not is_tensor and not use.is_called and not is_module:
-        yield {"literal": SimpleNamespace(**dict.fromkeys(use.attributes, 2))}
+        for value in _OF_ATTRIBUTES:
+            yield {"literal": SimpleNamespace(**dict.fromkeys(use.attributes, value))}
     if any(not hasattr(library().Tensor, name) for name in use.attributes):
         yield from ({"literal": each} for each in _operators(use.attributes, _base(reading)))
 
 
 _SUPPLIED = ((3, 4), (5, 4), (4, 5), (4, 4), (4,), (3,), ())
 """Shapes of tensors that a function without arguments returns."""
+
+_OF_ATTRIBUTES = (2, False)
+"""Values of the attributes of an object that is not known: numbers, and options that are off."""
 
 _IN_DICTS = (0.5, False, None, 2)
 """Values of a dict whose keys are known."""
@@ -126,6 +130,13 @@ def _functions(use: Use, *, constructs: bool) -> Iterator[Any]:
         else:
             pairs = [tuple(smooth_module() for _ in range(use.looped)) for _ in range(2)]
             yield {"literal": pairs}
+
+
+def switched_off(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield an unknown object with all its options off."""
+    held = value.get("literal") if isinstance(value, dict) else None
+    if isinstance(held, SimpleNamespace):
+        yield {"literal": SimpleNamespace(**dict.fromkeys(vars(held), False))}
 
 
 def _operators(attributes: Collection[str], base: tuple[int, ...]) -> Iterator[Operator]:

@@ -198,3 +198,18 @@ class OffloadedCall(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 2 * x * ctx.slope * grad_output, None
+
+
+class SyncedGradient(Function):
+    """The identity; backward alone looks at the object that it is given."""
+
+    @staticmethod
+    def forward(ctx, x, group):
+        ctx.group = group
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if ctx.group.is_spread and grad_output is not None:
+            grad_output = ctx.group.reduce_all(grad_output, op="sum")
+        return grad_output, None
