@@ -62,12 +62,11 @@ class Supplier:
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._shape = shape
-        values = np.cos(1.0 + np.arange(math.prod(shape), dtype=float)).reshape(shape)
-        self._tensor = library().tensor(values)
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        """Return the tensor."""
-        return self._tensor.clone()
+        """Return the tensor, in the library that computes at the time."""
+        entries = np.cos(1.0 + np.arange(math.prod(self._shape), dtype=float))
+        return library().tensor(entries.reshape(self._shape))
 
     def __repr__(self) -> str:
         return f"a function that returns a tensor of shape {self._shape}"
