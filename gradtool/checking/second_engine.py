@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,8 @@ class SecondEngine:
     ) -> CheckResult | None:
         settings, node = self._unit.settings, f"{self._unit.node}[{case.name}]"
         with self._running(first):
+            if any(map(is_bound, (*case.args, *case.kwargs.values()))):
+                return None
             one = _differentiable(checkable, case.args, case.kwargs)
             here = Examined(one, seed=case.seed, witness=settings.witness)
             if here.nothing_to_check or here.first.baseline.failure or one.draws_random_numbers:
@@ -166,6 +169,28 @@ def _is_broken(check: CheckResult, settings: Settings) -> bool:
 
 def _counts(severity: Severity) -> bool:
     return severity is not Severity.NOTE
+
+
+_LEVELS = 3
+"""Objects within objects that are searched for tensors."""
+
+
+def is_bound(value: Any) -> bool:
+    """Return True for an object with tensors of the active engine, which no other one can use."""
+    if type(value) in {list, tuple}:
+        return any(map(is_bound, value))
+    return not isinstance(value, library().Tensor) and _holds_tensors(value, _LEVELS)
+
+
+def _holds_tensors(value: Any, levels: int) -> bool:
+    if isinstance(value, library().Tensor | library().torch.nn.Module):
+        return True
+    if type(value) in {list, tuple}:
+        return any(_holds_tensors(each, levels) for each in value)
+    if levels <= 0 or isinstance(value, type | ModuleType):
+        return False
+    held = [*getattr(value, "__dict__", {}).values(), getattr(value, "__self__", None)]
+    return any(_holds_tensors(each, levels - 1) for each in held)
 
 
 def sent(value: Any) -> Any:
