@@ -99,6 +99,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     """
     if x.dtype.kind != "f" or _on_host(x, y):
         return np.floor_divide(x, y)
+    x, y = (module_of(x).asarray(each) for each in (x, y))  # one may be a number
     rest = np.fmod(x, y)
     quotient = (x - rest) / y - ((rest != 0) & ((y < 0) != (rest < 0)))
     whole = np.floor(quotient)
@@ -114,5 +115,6 @@ def remainder(x: Any, y: Any) -> Any:
     """
     if x.dtype.kind != "f" or _on_host(x, y):
         return np.remainder(x, y)
+    x, y = (module_of(x).asarray(each) for each in (x, y))
     rest = np.fmod(x, y)
     return np.where((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest).astype(x.dtype)

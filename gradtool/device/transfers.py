@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 from gradtool.device.arrays import array_module
 from gradtool.device.cuda import CUDA, CudaEvent, CudaStream, address
 
-_in_flight: list[tuple[CudaEvent, Any]] = []
-"""Arrays in use by unfinished work, each with the event at its end.
+_in_flight: dict[int, deque[tuple[CudaEvent, Any]]] = {}
+"""Arrays in use by unfinished work, each with the event at its end, in the order of each stream.
 
 CuPy does not keep them alive, and would reuse their memory during the work.
 """
@@ -93,12 +94,14 @@ def keep_until_done(array: Any, stream: CudaStream) -> None:
     ended = CUDA.event(timing=False)
     ended.record(stream)
     _release_done()
-    _in_flight.append((ended, array))
+    _in_flight.setdefault(stream.ptr, deque()).append((ended, array))
 
 
 def _release_done() -> None:
-    """Let go of the arrays whose work is finished."""
-    _in_flight[:] = [entry for entry in _in_flight if not entry[0].query()]
+    """Let go of the arrays whose work is finished; a stream finishes its work in order."""
+    for entries in _in_flight.values():
+        while entries and entries[0][0].query():
+            entries.popleft()
 
 
 def pinned(array: Any) -> Any:

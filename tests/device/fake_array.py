@@ -129,6 +129,8 @@ def refuse_as_cupy(name: str, args: Any, kwargs: Any) -> None:
         raise NotImplementedError("Writeable views are not supported.")
     if name == "linalg.solve" and args[1].ndim > 1 and args[0].shape[:-1] != args[1].shape[:-1]:
         raise ValueError("a must have (..., M, M) shape and b must have (..., M, K)")
+    if name == "where" and isinstance(args[0], bool):
+        raise AttributeError(f"'{type(args[0]).__name__}' object has no attribute 'astype'")
 
 
 def _last_of_missing(search: Callable[..., Any]) -> Callable[..., Any]:

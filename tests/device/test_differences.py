@@ -20,6 +20,9 @@ def test_quotients_and_remainders(cupy: Any, name: str) -> None:
     ours = getattr(differences, name)(cupy.asarray(SIGNED), cupy.asarray(DIVISORS)).get()
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(ours, getattr(np, name)(SIGNED, DIVISORS))
+    by_number = getattr(differences, name)(cupy.asarray(SIGNED), np.float64(2.5)).get()
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(by_number, getattr(np, name)(SIGNED, 2.5))
     whole = np.array([7, -7, 5]), np.array([2, 2, -3])
     found = getattr(differences, name)(*map(cupy.asarray, whole))
     np.testing.assert_array_equal(found.get(), getattr(np, name)(*whole))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gradtool.device import CUDA, array_module
-from gradtool.measure.bootstrap import ratio
 from gradtool.transfer.machines.cuda.machine import CudaMachine
 from gradtool.transfer.plan.options import TransferOptions
 from gradtool.transfer.probes import asynchrony, hazards
@@ -72,22 +71,6 @@ def _bare_loop(count: int = 100) -> float:
         stream.synchronize()
         rates.append(count * SIZE / (time.perf_counter() - start) / 1e9)
     return float(np.median(rates))
-
-
-def test_tensor_to_of_small_tensors_is_no_slower_than_pytorchs() -> None:
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("the PyTorch that is installed cannot use CUDA")
-    report = profile(
-        TransferOptions(
-            device="cuda", sizes=(4096,), collections=(), scenarios=("engine", "torch"),
-            probes=(), budget=20,
-        )
-    )  # fmt: skip
-    found = {cell.id: cell for cell in report.cells}
-    for way in ("h2d.blocking", "h2d.non_blocking", "d2h.blocking"):
-        ours, theirs = (found[f"{name}.{way}[4096]"] for name in ("engine", "torch"))
-        assert ratio(ours.samples, theirs.samples).low <= 1, way
 
 
 def test_a_copy_of_the_engine_that_does_not_block_returns_at_once() -> None:

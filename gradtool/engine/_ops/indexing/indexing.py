@@ -205,7 +205,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     Raises:
         IndexError: the key is out of range, has too many parts, or a part of it is no index.
     """
-    if key.__class__ is Tensor is x.__class__ and _are_positions(key._array) and x._array.ndim:
+    if key.__class__ is Tensor is x.__class__ and _are_positions(key._array, x._array):
         return _index_of(1)(x, key, dims=(0,))
     basic = plain(x._array.shape, key)
     if basic is not None:
@@ -222,9 +222,14 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     return _index_of(len(found.indices))(taken, *found.indices, dims=found.dims)
 
 
-def _are_positions(array: Any) -> bool:
-    """Return True for integers in host memory that can index a dimension as they are."""
-    return array.__class__ is np.ndarray and array.dtype == np.int64 and array.ndim > 0
+def _are_positions(index: Any, array: Any) -> bool:
+    """Return True for integers that NumPy checks and takes as they are; CuPy checks none."""
+    return (
+        index.__class__ is np.ndarray is array.__class__
+        and index.dtype == np.int64
+        and index.ndim > 0
+        and array.ndim > 0
+    )
 
 
 @op(method=True)
