@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from gradtool.adapters.library import library
@@ -27,7 +30,10 @@ def read_samples(checkable: Checkable) -> list[Case]:
         NoCase: It raises, yields nothing, does not end, or yields something else.
     """
     try:
-        yielded = list(itertools.islice(iter(checkable.obj.sample_inputs()), _MAX_CASES + 1))
+        given = checkable.obj.sample_inputs()
+        if _is_one_case(given, checkable.parameters()):
+            given = [given]
+        yielded = list(itertools.islice(iter(given), _MAX_CASES + 1))
     except MemoryError:
         raise
     except Exception as error:
@@ -44,6 +50,20 @@ def read_samples(checkable: Checkable) -> list[Case]:
     if len(yielded) > _MAX_CASES:
         raise NoCase(f"sample_inputs yields more than {_MAX_CASES} cases")
     return [as_case(value, "sample_inputs yields") for value in yielded]
+
+
+def _is_one_case(given: Any, parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return True for a tuple of arguments, which people return for their only case."""
+    if not isinstance(given, tuple) or all(isinstance(e, Case | tuple | list) for e in given):
+        return False
+    kinds = {each.kind for each in parameters}
+    placed = [each for each in parameters if each.kind in _PLACED]
+    least = sum(each.default is inspect.Parameter.empty for each in placed)
+    most = math.inf if inspect.Parameter.VAR_POSITIONAL in kinds else len(placed)
+    return least <= len(given) <= most
+
+
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def as_case(value: Any, origin: str) -> Case:

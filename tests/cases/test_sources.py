@@ -194,6 +194,14 @@ def test_samples_draw_the_same_numbers_every_time() -> None:
     assert first[1] == second[1]
 
 
+def test_a_returned_tuple_of_arguments_is_one_case() -> None:
+    x, weight = torch.randn(3), torch.randn(3)
+    (case,) = sampled((x, weight, 2.0))
+    assert case.arguments == ("x: float32[3]", "weight: float32[3]", "alpha: 2.0")
+    assert len(sampled(((x,), (x, weight)))) == 2
+    assert len(sampled([x, weight])) == 2
+
+
 @pytest.mark.parametrize(
     ("yielded", "message"),
     [
