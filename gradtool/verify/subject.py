@@ -95,10 +95,29 @@ class Subject:
 
         Those of surrogates count once: they are compared between runs, not with a derivative.
         """
-        if self._is_indulgent:
-            return 0
         judged = sum(c.analytic.size for each in self.judgements for c in each.comparisons)
-        return judged + self._entries_of_surrogates
+        entries = judged + self._entries_of_surrogates
+        return 0 if entries and self.nothing_shown else entries
+
+    @property
+    def nothing_shown(self) -> str | None:
+        """The reason why gradients that agree prove nothing here; None where they do.
+
+        Those that disagree are wrong all the same.
+        """
+        if self._is_indulgent:
+            return (
+                "the tolerance accepts every gradient between half and one and a half of the right "
+                "one"
+            )
+        if self._underflows:
+            return "the arguments are so small that their squares underflow to zero"
+        return None
+
+    @cached_property
+    def _underflows(self) -> bool:
+        """True if the square of every argument that requires a gradient vanishes."""
+        return all(_underflows(self.first.primals[i]) for i in self.first.inputs)
 
     @property
     def _is_indulgent(self) -> bool:
@@ -150,8 +169,6 @@ class Subject:
             return "every output is empty"
         if not any(self.first.layout.inputs[i].size for i in self.first.inputs):
             return "every argument that requires a gradient is empty"
-        if all(_underflows(self.first.primals[i]) for i in self.first.inputs):
-            return "the arguments are so small that their squares underflow to zero"
         return None
 
     @cached_property

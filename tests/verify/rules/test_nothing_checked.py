@@ -111,3 +111,27 @@ def test_a_tolerance_below_it_compares() -> None:
 def test_arguments_whose_squares_underflow_compare_nothing() -> None:
     assert compared(Half, 1e-300, 2e-300) == 0
     assert compared(Square, 1e-20, 2e-20)
+
+
+class Length(Function):
+    @staticmethod
+    def forward(ctx: Any, v: Any) -> Any:
+        ctx.save_for_backward(v)
+        largest = v.abs().amax()
+        return largest * (v / largest).pow(2).sum().sqrt()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (v,) = ctx.saved_tensors
+        return g * v / v.pow(2).sum().sqrt()
+
+
+def rules(*values: float) -> list[str]:
+    v = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    report = check(Length, [(v,)], explore="off", select=["GT101", "GT114"])
+    return [finding.rule for finding in report.findings()]
+
+
+def test_a_mistake_at_arguments_whose_squares_underflow_is_found() -> None:
+    assert not rules(3.0, -4.0)
+    assert rules(3e-169, -4e-169) == ["GT101"]
