@@ -75,6 +75,12 @@ def summarize(report: Report) -> Summary:
     )
 
 
+def _found_by_exploring(row: Row) -> bool:
+    return row.case is None and any(
+        finding.case is not None for check in row.checks for finding in check.findings
+    )
+
+
 def total_cost(report: Report) -> Cost:
     """The evaluations of all cases together."""
     costs = [case.cost for _, function in report.functions() for case in function.cases]
@@ -109,9 +115,11 @@ def opening(report: Report, summary: Summary) -> str:
     """The extent of the run: ``3 Functions, 4 cases``."""
     stopped = "interrupted: " if report.interrupted else ""
     more = f" with {report.seeds} seeds" if report.seeds > 1 else ""
-    return (
-        f"{stopped}{plural(summary.functions, 'Function')}, {plural(summary.cases, 'case')}{more}"
-    )
+    cases = plural(summary.cases, "case")
+    explored = sum(_found_by_exploring(row) for row in rows(report))
+    if explored:
+        cases = f"{cases} and {plural(explored, 'explored case')}"
+    return f"{stopped}{plural(summary.functions, 'Function')}, {cases}{more}"
 
 
 def remarks(report: Report, summary: Summary) -> str:

@@ -8,10 +8,12 @@ from gradtool.results.report import (
     CaseResult,
     CheckResult,
     Environment,
+    Finding,
     FunctionResult,
     Location,
     ModuleResult,
     Report,
+    Severity,
     Verdict,
 )
 from tests.report.reasons import skipped_check
@@ -121,3 +123,18 @@ def test_a_derivative_that_is_not_checked_stands_for_the_rest_of_its_family() ->
     assert unchecked(run((passed, skipped_check("GT118", why)))) == (
         f"some gradient checks of 1 case ({why})",
     )
+
+
+def test_a_failure_found_by_exploring_is_no_case_of_the_function() -> None:
+    found = Finding(
+        rule="GT101", name="wrong-gradient", severity=Severity.ERROR, message="wrong",
+        node_id="a.py::F", location=Location(path="a.py"), case="functions: {}",
+    )  # fmt: skip
+    failed = CheckResult(rule="GT101", verdict=Verdict.FAIL, findings=(found,))
+    whole = run((CheckResult(rule="GT101", verdict=Verdict.PASS),))
+    (module,) = whole.modules
+    (function,) = module.functions
+    function = msgspec.structs.replace(function, checks=(failed,))
+    module = msgspec.structs.replace(module, functions=(function,))
+    line = summary_line(msgspec.structs.replace(whole, modules=(module,)))
+    assert line.startswith("1 Function, 1 case and 1 explored case: 1 passed, 1 failed, ")
