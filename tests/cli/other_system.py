@@ -7,6 +7,8 @@ looks at the system itself: the standard library and the packages that gradtool 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
 import multiprocessing
 import os
 import signal
@@ -19,7 +21,6 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-import click.shell_completion
 import msgspec
 import numpy
 import rich.console
@@ -28,7 +29,10 @@ import rich.progress
 import rich.traceback
 import typer
 
-LOADED = (asyncio, multiprocessing, subprocess, tempfile, click, msgspec, numpy, rich, typer)
+with contextlib.suppress(ImportError):  # some versions of typer bring a copy of it
+    importlib.import_module("click.shell_completion")
+
+LOADED = (asyncio, multiprocessing, subprocess, tempfile, msgspec, numpy, rich, typer)
 
 MODULES = {"win32": {"curses", "fcntl", "grp", "pty", "pwd", "readline", "resource", "termios"}}
 OS = {

@@ -52,7 +52,7 @@ def test_a_wrong_gradient_fails(project):
 
 def test_replaced_samples_are_reported(project, capfd):
     samples = "    @staticmethod\n    def sample_inputs():\n        yield torch.ones(2), 'mean'\n"
-    (project / "ops.py").write_text(f"{OPS.rstrip()}\n\n{samples}")
+    (project / "ops.py").write_text(OPS.replace("\n\nclass Filter", f"{samples}\n\nclass Filter"))
     record("--no-check")
     assert (
         "ops.py::Take: the cases in that file replace its sample_inputs" in capfd.readouterr().err

@@ -22,10 +22,10 @@ Wrong example
     class Polynomial(Function):
         @staticmethod
         def forward(ctx, x, coefficients):
-            if not isinstance(coefficients, dict) or "slope" not in coefficients:
-                raise TypeError("coefficients must be a dict with a slope")
+            if list(coefficients) != ["slope", "offset"]:
+                raise TypeError("coefficients must have a slope and an offset, in this order")
             ctx.slope = coefficients["slope"]
-            return ctx.slope * x
+            return ctx.slope * x + coefficients["offset"]
 
         @staticmethod
         def backward(ctx, grad_output):
@@ -40,10 +40,10 @@ Right example
     class Polynomial(Function):
         @staticmethod
         def forward(ctx, x, coefficients):
-            if not isinstance(coefficients, dict) or "slope" not in coefficients:
-                raise TypeError("coefficients must be a dict with a slope")
+            if list(coefficients) != ["slope", "offset"]:
+                raise TypeError("coefficients must have a slope and an offset, in this order")
             ctx.slope = coefficients["slope"]
-            return ctx.slope * x
+            return ctx.slope * x + coefficients["offset"]
 
         @staticmethod
         def backward(ctx, grad_output):
@@ -51,7 +51,7 @@ Right example
 
         @staticmethod
         def sample_inputs():
-            yield randn(3, 4, requires_grad=True), {"slope": 2.0}
+            yield randn(3, 4, requires_grad=True), {"slope": 2.0, "offset": 1.0}
 
 How to fix
 ----------
@@ -63,7 +63,7 @@ arguments in ``gradtool.yaml``::
     functions:
       Polynomial:
         cases:
-          - args: [{shape: [3, 4]}, {literal: {slope: 2.0}}]
+          - args: [{shape: [3, 4]}, {literal: {slope: 2.0, offset: 1.0}}]
 
 Reference
 ---------
