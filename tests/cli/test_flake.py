@@ -13,6 +13,8 @@ from tests.user_modules import GOOD, WRONG
 
 Run = Callable[..., tuple[int, str, str]]
 
+pytestmark = pytest.mark.slow
+
 SOMETIMES = """
 import torch
 from gradtool import Function

@@ -12,6 +12,8 @@ import watchfiles
 
 Run = Callable[..., tuple[int, str, str]]
 
+pytestmark = pytest.mark.slow
+
 RIGHT = """\
 from gradtool import Function
 from {helper} import factor

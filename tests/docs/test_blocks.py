@@ -37,7 +37,15 @@ def test_every_block_says_what_it_is(page: Path) -> None:
     assert page.read_text(encoding="utf-8").count("```") == 2 * len(blocks(page))
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+_LONG = ("adopting.md", "ci.md", "deriving.md", "profile.md", "writing-functions.md")
+"""Pages whose commands take long."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=pytest.mark.slow) if p.name in _LONG else p for p in RUN],
+    ids=lambda page: page.name,
+)
 def test_every_block_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
     here = Place(tmp_path)
     for block in blocks(page):

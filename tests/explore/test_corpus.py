@@ -26,10 +26,17 @@ def explored(name: str) -> dict[str, FunctionResult]:
     return {function.name: function for _, function in report.functions()}
 
 
+FAST = ("first", "ninth")
+"""The corpora that are always explored; the others are when there is time."""
+
+
 def members(kind: str) -> list[object]:
     return [
         pytest.param(
-            path.name, line.split()[1].partition("(")[0], id=line.split()[1].partition("(")[0]
+            path.name,
+            line.split()[1].partition("(")[0],
+            id=line.split()[1].partition("(")[0],
+            marks=[] if path.stem.endswith(FAST) else pytest.mark.slow,
         )
         for path in sorted(CORPUS.glob(f"{kind}_*.py"))
         for line in path.read_text(encoding="utf-8").splitlines()

@@ -17,6 +17,8 @@ from tests.mutation.originals import Original, originals
 from tests.mutation.survivors import EXPLAINED
 from tests.mutation.trial import Trial, Tried, a_share, try_out
 
+pytestmark = pytest.mark.slow
+
 EVERY = 16
 SHARE = 0.1
 

@@ -19,6 +19,9 @@ from tests.user_modules import GOOD, WRONG
 Check = Callable[..., tuple[int, str, str]]
 
 
+pytestmark = pytest.mark.slow
+
+
 def git(*arguments: str) -> str:
     who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
     ran = subprocess.run(["git", *who, *arguments], check=True, capture_output=True, text=True)

@@ -20,7 +20,10 @@ from tests.workers.processes import Marked
 ROOT = Path(__file__).parents[2]
 TIMEOUT = "4"
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="isolation needs fork")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="isolation needs fork"),
+]
 
 
 def gradtool(folder: Path, marked: Marked, *arguments: str) -> subprocess.CompletedProcess[str]:
