@@ -121,8 +121,9 @@ class Functionals:
     def of(self, vector: FloatArray) -> FloatArray:
         """The inner product of each of them with `vector`."""
         total = np.zeros(len(self))
-        for part in parts(self.size):
-            total += (self._grains[:, part] / RANDOM_GRAIN) @ vector[part]
+        with np.errstate(invalid="ignore"):  # Infinite entries cancel to NaN.
+            for part in parts(self.size):
+                total += (self._grains[:, part] / RANDOM_GRAIN) @ vector[part]
         return total
 
 
