@@ -36,10 +36,11 @@ _MOST_PARAMETERS = 12
 """Parameters beyond which those with a default keep it."""
 
 _DOES_MORE = re.compile(
-    r"\b(open|input|exit|system|popen|run_main|save|load|download\w*|urlopen|subprocess|"
-    r"DataLoader|init_process_group)\("
+    r"\b((open|input|exit|system|popen|run_main|save|savefig|load|dump|download\w*|urlopen|subprocess|"
+    r"unlink|remove|rmtree|rename|write\w*|mkdir|makedirs|Path|DataLoader|init_process_group)\(|"
+    r"(os|shutil|sys|subprocess|socket|requests|urllib|sqlite3|wandb)\.)"
 )
-"""Matches calls that reach out of the process, in the body of what is then no caller."""
+"""Matches what reaches out of the process, in the body of what is then no caller."""
 
 _NOT_CALLERS = re.compile(r"(test|bench|train|fit|main|demo|plot|run|profile)(_.*)?|__(?!call__).*")
 """Names of functions that do more than compute."""

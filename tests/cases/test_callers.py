@@ -1,0 +1,58 @@
+"""Callers of a Function run to find its arguments, unless they reach out of the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradtool.run.runner import check
+from tests.options import check_options
+
+MODULE = """
+import os
+import shutil
+
+import torch
+
+
+class Leaves:
+    def __init__(self, x):
+        self.parts = [x]
+
+
+class Total(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, tree):
+        if type(tree) is not Leaves:
+            raise TypeError("no tree")
+        return x * len(tree.parts)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+def total(x: torch.Tensor):
+    STATEMENT
+    return Total.apply(x, Leaves(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "runs"),
+    [
+        ("x = x * 1", True),
+        ("os.close(os.open('ran', os.O_CREAT))", False),
+        ("shutil.copy(__file__, 'ran')", False),
+        ("open('ran', 'w').close()", False),
+    ],
+)
+def test_callers_that_touch_files_are_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, runs: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ops.py").write_text(MODULE.replace("STATEMENT", statement))
+    report = check(check_options(paths=("ops.py",), explore="off"))
+    assert not (tmp_path / "ran").exists()
+    assert any(function.cases for _, function in report.functions()) is runs
