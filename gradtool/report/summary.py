@@ -226,8 +226,8 @@ def _skipped(listed: list[Row]) -> Iterator[str]:
 def _reasons(row: Row) -> list[tuple[str, str]]:
     """Each once, in the order of the checks: that of a set differs from run to run."""
     found = dict.fromkeys(_what_and_why(check) for check in row.checks if is_left_out(check))
-    told = {(_SOME.format(what), why) for what, why in found}
-    return [each for each in found if each not in told]
+    included = {(_SOME.format(what), why) for what, why in found}
+    return [each for each in found if each not in included]
 
 
 def _what_and_why(check: CheckResult) -> tuple[str, str]:
