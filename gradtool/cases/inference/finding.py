@@ -163,7 +163,7 @@ def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
         use = reading.uses[parameter.name]
         own = sorted(name for name in use.attributes if not hasattr(library().Tensor, name))
         if use.keys:
-            yield parameter.name, f"a dict with {' and '.join(map(repr, sorted(use.keys)))}"
+            yield parameter.name, f"a dict with {' and '.join(map(repr, use.keys))}"
         elif own:
             yield parameter.name, f"an object with {' and '.join(own)}"
         elif use.is_called:

@@ -106,7 +106,7 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     is_tensor = any(hasattr(library().Tensor, name) for name in use.attributes)
     if use.attributes and not is_tensor and not use.is_called and not is_module:
         for value in _OF_ATTRIBUTES:
-            yield {"literal": SimpleNamespace(**dict.fromkeys(use.attributes, value))}
+            yield {"literal": SimpleNamespace(**dict.fromkeys(sorted(use.attributes), value))}
     if any(not hasattr(library().Tensor, name) for name in use.attributes):
         yield from ({"literal": each} for each in _operators(use.attributes, _base(reading)))
 

@@ -78,8 +78,8 @@ class Use:
     attributes: set[str] = field(default_factory=set)
     is_sorted: bool = False
     """It is searched, so it ascends."""
-    keys: set[str] = field(default_factory=set)
-    """Strings that index it."""
+    keys: dict[str, None] = field(default_factory=dict)
+    """Strings that index it, in the order in which they do."""
 
 
 def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use]:
@@ -172,7 +172,7 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))) if (
             name in uses
         ):
-            uses[name].keys.add(key)
+            uses[name].keys[key] = None
         case ast.Subscript(value=ast.Name(id=name), slice=index):
             _indexed(uses, name, index)
         case ast.Subscript(slice=index):

@@ -22,8 +22,8 @@ Wrong example
     class Polynomial(Function):
         @staticmethod
         def forward(ctx, x, coefficients):
-            if list(coefficients) != ["slope", "offset"]:
-                raise TypeError("coefficients must have a slope and an offset, in this order")
+            if coefficients["slope"] <= coefficients["offset"]:
+                raise ValueError("the slope must be greater than the offset")
             ctx.slope = coefficients["slope"]
             return ctx.slope * x + coefficients["offset"]
 
@@ -40,8 +40,8 @@ Right example
     class Polynomial(Function):
         @staticmethod
         def forward(ctx, x, coefficients):
-            if list(coefficients) != ["slope", "offset"]:
-                raise TypeError("coefficients must have a slope and an offset, in this order")
+            if coefficients["slope"] <= coefficients["offset"]:
+                raise ValueError("the slope must be greater than the offset")
             ctx.slope = coefficients["slope"]
             return ctx.slope * x + coefficients["offset"]
 
