@@ -74,6 +74,13 @@ def test_a_stream_that_knows_no_unicode_gets_ascii() -> None:
     assert b"4.48168907 +/- 3.1e-13" in done.stdout
 
 
+def test_the_pages_of_all_rules_need_no_escapes_in_ascii() -> None:
+    words = [sys.executable, "-m", "gradtool", "explain", "--all"]
+    done = subprocess.run(words, capture_output=True, env=environment(PYTHONIOENCODING="ascii"))
+    assert done.returncode == 0
+    assert b"\\x" not in done.stdout
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="closing a descriptor needs a POSIX shell")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_are_no_crash(closed: str, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def prepare() -> None:
 _NARROW = "gradtool.narrow"
 """Name of the handler of characters that a stream cannot encode."""
 
-_IN_ASCII = {"±": "+/-", "…": "~", "²": "^2", "√": "sqrt", "·": "*"}
+_IN_ASCII = {"±": "+/-", "…": "~", "²": "^2", "√": "sqrt", "·": "*", "é": "e"}
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:

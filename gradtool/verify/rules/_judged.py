@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.diagnosis.forgotten_steps import forgotten_step_of_backward
+from gradtool.verify.diagnosis.saved_names import intermediates
 from gradtool.verify.rules._rule import Answer, Flaw, failed, passed, unverified
 from gradtool.verify.wording import listed, off
 
@@ -61,6 +62,14 @@ def is_cut(subject: Subject) -> bool:
 def saved_intermediate(subject: Subject) -> bool:
     """Return True if forward saved a tensor that is neither an input nor an output."""
     return "intermediate" in subject.first.baseline.saved
+
+
+def treated_as_constant(subject: Subject) -> tuple[str, str]:
+    """Name the intermediates that forward saves, and give their pronoun: it or them."""
+    names = intermediates(subject.function.lines, subject.first.baseline.saved)
+    if not names:
+        return "a saved intermediate", "it"
+    return listed([f"`{name}`" for name in names]), "it" if len(names) == 1 else "them"
 
 
 def _misses_a_block(comparison: Comparison) -> bool:

@@ -76,6 +76,7 @@ from gradtool.verify.rules._judged import (
     is_cut,
     nothing_to_differentiate,
     saved_intermediate,
+    treated_as_constant,
 )
 from gradtool.verify.rules._rule import Answer, Rule, passed, skipped
 
@@ -83,7 +84,6 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _LEFT = "in backward, avoid detach, .data, no_grad and NumPy, or declare it with "
-_SAVED = "autograd treats a saved intermediate as a constant: recompute it in backward, or use "
 _ONCE = "@once_differentiable"
 
 
@@ -93,8 +93,14 @@ def _check(subject: Subject) -> Answer:
         return skipped(reason)
     if not is_cut(subject):
         return passed()
-    hint = (_SAVED if saved_intermediate(subject) else _LEFT) + _ONCE
-    return answer(subject.curvature, flaws(subject, hint))
+    return answer(subject.curvature, flaws(subject, _advice(subject) + _ONCE))
+
+
+def _advice(subject: Subject) -> str:
+    if not saved_intermediate(subject):
+        return _LEFT
+    names, pronoun = treated_as_constant(subject)
+    return f"autograd treats {names} as constant: recompute {pronoun} in backward, or use "
 
 
 RULE = Rule(

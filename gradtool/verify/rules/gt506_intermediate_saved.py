@@ -86,6 +86,7 @@ from gradtool.verify.rules._judged import (
     DECLARED,
     nothing_to_differentiate,
     saved_intermediate,
+    treated_as_constant,
 )
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.thresholds.rules import (
@@ -98,8 +99,6 @@ from gradtool.verify.wording import listed
 if TYPE_CHECKING:
     from gradtool.verify.protocol.observation import Array
     from gradtool.verify.subject import Subject
-
-_HINT = "recompute it in backward, return it as an output, or use @once_differentiable"
 
 
 def _check(subject: Subject) -> Answer:
@@ -158,10 +157,12 @@ def _flaw(subject: Subject, names: list[str], point: list[Array]) -> Flaw:
         for argument, primal in zip(subject.function.arguments, point, strict=True)
         if argument.differentiable
     )
+    saved, pronoun = treated_as_constant(subject)
     return Flaw(
-        message="forward saves an intermediate, which autograd treats as a constant: the second "
+        message=f"forward saves {saved}, which autograd treats as constant: the second "
         f"derivative with respect to {listed(names)} is right here but wrong at {where}",
-        hint=_HINT,
+        hint=f"recompute {pronoun} in backward, return {pronoun} as an output, or use "
+        "@once_differentiable",
     )
 
 
