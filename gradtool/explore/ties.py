@@ -129,7 +129,7 @@ def _pairs(point: Point, one: int, other: int, rng: np.random.Generator) -> Iter
     array, second = point.values[one], point.values[other]
     for rows in (array.shape[0], 1) if array.ndim > 1 and len(array) > 1 else (array.size,):
         chosen = np.zeros(array.shape, bool)
-        chosen[:rows] = True
+        np.atleast_1d(chosen)[:rows] = True  # A scalar has no rows.
         along = np.where(chosen, rng.choice([-1.0, 1.0], array.shape), 0.0).astype(array.dtype)
         equal = np.where(chosen, array, second).astype(second.dtype)
         where = "" if chosen.all() else " in the first row"
