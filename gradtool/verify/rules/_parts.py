@@ -14,8 +14,12 @@ import numpy as np
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.rules._rule import Flaw
-from gradtool.verify.rules._runs import Gradients, gradient_difference
-from gradtool.verify.thresholds.rules import PARTS_DIFFERENCE, SAME_GRADIENT_ROUNDINGS
+from gradtool.verify.rules._runs import Gradients, gradient_difference, jitter
+from gradtool.verify.thresholds.rules import (
+    PARTS_DIFFERENCE,
+    SAME_GRADIENT_JITTERS,
+    SAME_GRADIENT_ROUNDINGS,
+)
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -85,7 +89,9 @@ def _are_apart(
         difference = np.abs(found - expected).max(initial=0.0)
         size = max(np.abs(each).max(initial=0.0) for each in (found, *parts) if each is not None)
     allowed = PARTS_DIFFERENCE * size + _rounding(subject, argument)
-    return bool(np.isfinite(size) and difference > allowed)
+    if not np.isfinite(size) or difference <= allowed:
+        return False
+    return bool(difference > SAME_GRADIENT_JITTERS * jitter(subject))  # Terms may cancel inside.
 
 
 def _rounding(subject: Subject, argument: int) -> float:

@@ -74,10 +74,10 @@ def _is_rounding(subject: Subject, found: Array, expected: Array) -> bool:
     size = np.abs(expected).max(initial=0.0)
     if not difference <= SAME_GRADIENT_ROUNDINGS * epsilon(np.dtype(np.float32)) * size:
         return False
-    return bool(difference <= SAME_GRADIENT_JITTERS * _jitter(subject))
+    return bool(difference <= SAME_GRADIENT_JITTERS * jitter(subject))
 
 
-def _jitter(subject: Subject) -> float:
+def jitter(subject: Subject) -> float:
     """The largest second difference of any gradient at three points close together."""
     first = subject.first
     runs = [
