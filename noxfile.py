@@ -45,7 +45,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def layering(session: nox.Session) -> None:
-    """Which room may import which."""
+    """Which package may import which."""
     develop(session)
     session.run("lint-imports", *session.posargs)
 

@@ -113,9 +113,9 @@ def _samples(checkable: Checkable) -> list[Case]:
     replaced = methods.replaced()
     if replaced is not None:
         raise NoCase(
-            f"sample_inputs replaced {replaced}, so another method would be checked than the one "
-            "that other code runs",
-            hint="let sample_inputs do nothing but make arguments",
+            f"sample_inputs replaced {replaced}, so the check would not run the method that other "
+            "code runs",
+            hint="sample_inputs may only create arguments",
             location=_samples_location(checkable),
         )
     return samples

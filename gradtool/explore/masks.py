@@ -48,15 +48,15 @@ def _is_mask(array: Array, name: str) -> bool:
 def _other_masks(array: Array, *, may_be_empty: bool) -> Iterator[tuple[Array, str]]:
     places = np.arange(array.size).reshape(array.shape)
     if array.all():
-        yield places % 3 != 1, "true in part"
+        yield places % 3 != 1, "partly true"
     elif not array.any():
-        yield places % 3 == 1, "true in part"
+        yield places % 3 == 1, "partly true"
     if array.ndim > 1 and array.shape[0] > 1 and may_be_empty:
         for value, word in ((0, "false"), (1, "true")):
             row = array.copy()
             row[0] = value
             if not np.array_equal(row, array):
-                yield row, f"{word} in all of a row"
+                yield row, f"{word} in a whole row"
 
 
 def _are_lengths(array: Array, point: Point) -> bool:

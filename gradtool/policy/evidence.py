@@ -26,8 +26,8 @@ from gradtool.results.report import (
 from gradtool.verify.rules import codes
 
 _HINT = (
-    "add a case with a non-empty floating-point tensor that requires a gradient, of ordinary size "
-    "and with a tolerance well below its gradient"
+    "add a case with a non-empty floating-point tensor of ordinary size that requires a gradient, "
+    "and keep the tolerance well below that gradient"
 )
 
 

@@ -1,1 +1,1 @@
-"""The result model: what a run found out, as plain typed data that every room may import."""
+"""The result model: what a run found out, as plain typed data that every package may import."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from gradtool.sandbox.sealed_names import Space
 
-_ROOMS = ("adapters", "cases", "checking", "collect", "device", "explore", "findings")
+_PACKAGES = ("adapters", "cases", "checking", "collect", "device", "explore", "findings")
 _CORE = (
     "verify",
     "config",
@@ -228,9 +228,9 @@ def _is_ours(name: str) -> bool:
     first, _, rest = name.partition(".")
     if first != "gradtool" or not rest:
         return False
-    room, _, within = rest.partition(".")
-    if room != "engine":
-        return room in _ROOMS or rest.startswith(_CORE)
+    package, _, within = rest.partition(".")
+    if package != "engine":
+        return package in _PACKAGES or rest.startswith(_CORE)
     parts = within.split(".")
     return bool(within) and (parts[0] in _ENGINE_CORE or parts[0].startswith("_"))
 

@@ -106,10 +106,7 @@ class Subject:
         Those that disagree are wrong all the same.
         """
         if self._is_indulgent:
-            return (
-                "the tolerance accepts every gradient between half and one and a half of the right "
-                "one"
-            )
+            return "the tolerance accepts every gradient between 0.5 and 1.5 times the right one"
         if self._underflows:
             return "the arguments are so small that their squares underflow to zero"
         return None

@@ -36,7 +36,7 @@ a few microseconds per operation, where PyTorch takes about one, and more for an
 of several operations."""
 _VIEW = "a view, which costs only Python's overhead"
 _WINDOWS = "windows are laid out for one matrix product"
-_PLACES = "places are computed and checked before elements are taken from them"
+_PLACES = "positions are computed and checked first"
 REASONS = {
     "erf": "NumPy has no erf, and SciPy's takes one number at a time",
     "gelu": "computed with erf",
@@ -44,10 +44,10 @@ REASONS = {
     "x[:, ::2]": _VIEW, "reshape": _VIEW, "transpose": _VIEW,
     "conv1d": _WINDOWS, "conv2d": _WINDOWS, "max_pool2d": _WINDOWS, "avg_pool2d": _WINDOWS,
     "gather(0)": _PLACES, "scatter_add(0)": _PLACES, "embedding": _PLACES, "max(-1)": _PLACES,
-    "topk(10)": "a partition, two sorts of what it found and a gather",
+    "topk(10)": "a partition, two sorts of the result and a gather",
     "median(-1)": "a whole sort, where PyTorch selects",
-    "linalg.qr 5x5": "NumPy decomposes in two steps with a call of LAPACK for each matrix",
-    "pad(reflect)": "each dimension is extended by itself",
+    "linalg.qr 5x5": "NumPy decomposes in two steps, each with a LAPACK call for each matrix",
+    "pad(reflect)": "each dimension is padded separately",
     "interpolate(bilinear)": "a matrix product for each dimension",
 }  # fmt: skip
 """Name of an operator -> the reason where it is not several passes for PyTorch's one."""
@@ -107,8 +107,8 @@ def _small_summary(found: Iterable[tuple[Any, ...]]) -> str:
         _listed(_with_reason(row[0]) for row in found if row[column] > LIMIT) for column in (1, 2)
     ]
     return (
-        f"More than {LIMIT:g} times PyTorch's time is taken there by, forward: {columns[0]}; with "
-        f"backward: {columns[1]}."
+        f"These operators take more than {LIMIT:g} times as long there as in PyTorch. Forward: "
+        f"{columns[0]}. With backward: {columns[1]}."
     )
 
 

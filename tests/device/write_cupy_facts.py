@@ -33,7 +33,7 @@ OTHERS = (
     "cuda.runtime.memcpy",
     "cuda.Stream.launch_host_func", "cuda.MemoryPointer.copy_from_host_async",
 )  # fmt: skip
-"""What the device room calls, by its name in the package."""
+"""What the device package calls, by its name in the package."""
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ Unknown keys, duplicate keys and values of the wrong type are errors. The messag
 option or variable and suggests the nearest known key. Numbers may be written as `1e-6`.
 
 A tolerance can have a `reason` and an expiry date (`expires`). Every run lists the tolerances in
-force. A tolerance that accepts half of every entry of a gradient compares nothing, which fails the
+force. A tolerance of at least half of every entry of a gradient compares nothing, which fails the
 run (GT119). GT511 reports a tolerance that is more than ten times larger than needed. GT512, an
 error, reports one past its expiry date, which stays in force until you remove it.
 

@@ -25,7 +25,7 @@ code. Codes are stable: a code is never reused for another rule. `gradtool expla
 rule's page in the terminal.
 
 - An **error** fails the run, a **warning** fails it with `--strict`, and a **note** never does.
-- When a rule fails, the rules that depend on it are skipped: one mistake, one finding.
+- If a rule is violated, the rules that depend on it are skipped: one mistake, one finding.
 - `--select` and `--ignore` take codes, names and families: `--select GT1,wrong-jvp`. To ignore a
   rule for one Function, list it in [the configuration](configuration.md) with a reason.
 
@@ -102,7 +102,7 @@ def _page(rule: Rule) -> str:
     parts = [f"# {rule.code} {rule.name}", summary, EFFECTS[rule.severity], rest.strip()]
     if rule.premises:
         parts.append(
-            f"## Depends on\n\nThis rule is skipped if any of these fails: {_codes(rule)}."
+            f"## Depends on\n\nThis rule is skipped if any of these is violated: {_codes(rule)}."
         )
     return "\n\n".join(parts) + "\n"
 

@@ -305,7 +305,7 @@ larger steps, so the noise is divided by a larger number.
 
 ## 5. The value and its error
 
-The oracle does not know the true derivative, so it cannot read the figure. It takes the rung with
+The oracle does not know the true derivative, so it cannot see these errors. It takes the rung with
 the smallest *estimated* error. The estimate is the sum of two parts: twice the larger of the last
 two changes (more, if the changes fall slowly), and the noise, weighted as in the extrapolation. The
 result is
@@ -413,10 +413,10 @@ error. If the gap does not shrink with the step, there is a kink. Anything that 
 differs, or computes in less than float64 goes through all the steps above, entry by entry. So this
 shortcut never fails a gradient.
 
-Rules share what they run. The first cotangent of the comparison is that of the rules on the
-contract, and the second has digits that float32 does not hold, so that lost digits show, too. One
-forward serves all multiples of a cotangent. Calls that might interfere are made all at once, and
-layouts two at a time; each is only tried alone if something differs.
+Rules share their runs. The first cotangent of the comparison also serves the rules on the contract.
+The second has digits that float32 cannot hold, so it also shows lost digits. One forward serves all
+multiples of a cotangent. Calls that might interfere are all made together, and layouts are tried
+two at a time; each is tried alone only if something differs.
 
 For a million inputs, the gradient takes 5 evaluations of `forward` and 4 of `backward`, and all
 rules together 32 and 39, second derivatives included.

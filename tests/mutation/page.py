@@ -94,7 +94,9 @@ def _by_method(trials: Sequence[Trial]) -> str:
 
 
 def _by_operator(trials: Sequence[Trial]) -> str:
-    return _grouped("## By mistake", trials, "mistake", tuple(OPERATORS), lambda t: t.operator)
+    return _grouped(
+        "## By kind of mistake", trials, "mistake", tuple(OPERATORS), lambda t: t.operator
+    )
 
 
 def _grouped(

@@ -56,8 +56,8 @@ def test_docstrings_open_with_a_verb_or_a_noun() -> None:
 
 
 @pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
-def test_pages_about_the_layout_name_every_room_and_no_other(page: str) -> None:
+def test_pages_about_the_layout_name_every_package_and_no_other(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    packages = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
     named = set(re.findall(r"^\| `gradtool/(\w+)` \|", text, re.MULTILINE))
-    assert named == rooms
+    assert named == packages

@@ -757,7 +757,7 @@ class LogProbabilityOfWhatWasSaved(Function):
 
 
 class HuberWithItsBranchesExchanged(Function):
-    says = "backward takes the two branches of `r.abs() <= delta` (line LINE) for each other"
+    says = "backward swaps the two branches of `r.abs() <= delta` (line LINE)"
 
     @staticmethod
     def forward(ctx, x, y, delta):
@@ -836,7 +836,7 @@ class SmoothMinimumAtTheOtherSign(Function):
 
 
 class ResponsibilitiesOverTheWrongDim(Function):
-    says = "weighs the terms of `torch.logsumexp(ll, 1)` (line LINE) by their softmax over dim 0"
+    says = "weights the terms of `torch.logsumexp(ll, 1)` (line LINE) by their softmax over dim 0"
 
     @staticmethod
     def forward(ctx, x, mu):

@@ -17,12 +17,12 @@ from tests.options import check_options
 
 CORPUS = Path(__file__).parents[1] / "explore" / "corpus"
 
-HEAD = """## Beside the samples
+HEAD = """## Away from the samples
 
 The Functions in `tests/explore/corpus` show what exploring finds. The gradients of the wrong ones
 are correct at the arguments of their samples, which is all that PyTorch's checks are given. The
-correct ones rely on what their samples share. Each counts as found or rejected if any check, with
-`gradtool check --strict`, or gradcheck or gradgradcheck, reports something.
+correct ones rely on what their samples share. A Function counts as found or rejected if a tool
+reports anything; gradtool runs with `--strict`.
 """
 
 

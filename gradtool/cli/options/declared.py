@@ -210,7 +210,7 @@ Quiet = Annotated[
         "--quiet",
         count=True,
         show_default=False,
-        help="Print only findings or notices, and the summary.",
+        help="Print only findings, notices and the summary.",
     ),
 ]
 Verbose = Annotated[
@@ -308,7 +308,7 @@ NoCache = Annotated[
 AllowEmpty = Annotated[
     bool,
     adoption_option(
-        "--allow-empty", help="Succeed when no Function is found, as in a pre-commit hook."
+        "--allow-empty", help="Succeed if no Function is found, as a pre-commit hook should."
     ),
 ]
 ExitZero = Annotated[

@@ -122,9 +122,9 @@ def _words(made: Alteration, who: str) -> str:
             verb = "multiplies" if made.kind == "times" else "divides"
             return f"{who} {verb} the path through {place} by `{made.other}`"
         case "weighed":
-            return f"{who} weighs the terms of {place} by their softmax over dim {made.other}"
+            return f"{who} weights the terms of {place} by their softmax over dim {made.other}"
         case "exchanged":
-            return f"{who} takes the two branches of {place} for each other"
+            return f"{who} swaps the two branches of {place}"
         case "by":
             return f"{who} takes the derivative of {place} by {made.other}"
         case "saved":

@@ -1,4 +1,4 @@
-"""The gradient for a cotangent of ones, against those for its halves.
+"""The gradient for a cotangent of ones, against those for two parts of it.
 
 A loss that is a sum sends ones, and a mask sends zeros. Backward may take another path for either,
 which random cotangents never show.
@@ -24,8 +24,10 @@ from gradtool.verify.thresholds.rules import (
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_OF_PARTS = "for a cotangent of ones from the sum of those for its halves, where the rest is zero"
-_OF_ONE = "for a cotangent of one from that for another, divided by it"
+_OF_PARTS = (
+    "for a cotangent of ones from the sum of those for two parts of it, with zeros elsewhere"
+)
+_OF_ONE = "for a cotangent of 1 from that for another cotangent, divided by that cotangent"
 
 
 def difference_of_parts(subject: Subject, plain: Gradients, hint: str) -> Flaw | None:

@@ -5,7 +5,7 @@ What it does
 
 Looks for cases in the configuration, then in ``sample_inputs`` on the Function, and then tries
 small tensors of various shapes, guided first by the signature of ``forward``, then by its source
-and by calls of the Function. This rule fires when ``forward`` accepts none of them, or returns no
+and by calls of the Function. Reports a Function if ``forward`` accepts none of them, or returns no
 finite result.
 
 Why it matters

@@ -3,8 +3,8 @@
 What it does
 ------------
 
-Calls the Function with the arguments of the case, as training code would, and reports the exception
-and the line of your code that raised it.
+Calls the Function with the arguments of the case, as training code would, and reports an exception
+with the line of your code that raised it.
 
 Why it matters
 --------------

@@ -4,7 +4,7 @@ What it does
 ------------
 
 Runs backward with random cotangents for all outputs together, then once for every entry of every
-output. Reports the exception and your line that raised it.
+output. Reports an exception with the line of your code that raised it.
 
 Why it matters
 --------------

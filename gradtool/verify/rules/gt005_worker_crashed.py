@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Runs Functions in worker processes, apart from the process that reports. When a signal such as
-SIGSEGV kills a worker, the finding names the Function that was running and, if it is known, the
-innermost line of your Python code. Finished cases are kept, and all other Functions are still
+Runs Functions in worker processes, separate from the process that writes the report. When a signal
+such as SIGSEGV kills a worker, the finding names the Function that was running and, if it is known,
+the innermost line of your Python code. Finished cases are kept, and all other Functions are still
 checked. ``--no-isolation`` runs everything in one process; a crash then ends the entire run.
 
 Why it matters
@@ -28,7 +28,7 @@ Wrong example
 
         @staticmethod
         def backward(ctx, grad_output):
-            ctypes.string_at(0)  # reads where nothing is
+            ctypes.string_at(0)  # reads an invalid address
             (x,) = ctx.saved_tensors
             return 2 * x * grad_output
 

@@ -6,7 +6,7 @@ What it does
 Reads the source of each module once and compiles exactly that text, never a cached ``.pyc``. The
 SHA-256 of the source is in the JSON report. A worker that finds different source refuses to check
 it. After the run, gradtool reads the file again. If it differs, the run fails, and no setting,
-comment or baseline excuses this.
+comment or baseline can suppress this.
 
 Why it matters
 --------------

@@ -57,7 +57,7 @@ How to fix
 ----------
 
 Move the class to the top level of the file and pass it what it needs, or call the function that
-defines it at module level, as above. With ``--strict`` the finding fails the gate.
+defines it at module level, as above. With ``--strict``, the finding fails the run.
 
 Reference
 ---------

@@ -4,15 +4,15 @@ What it does
 ------------
 
 Compares the full Jacobian from backward with a numeric one computed from evaluations of forward.
-Cotangents are random and signed. The numeric derivative comes with an estimate of its own error:
-where a cheap difference quotient disagrees, steps are halved until two limits agree, one-sided
-limits distinguish kinks from mistakes, and the noise of forward is measured. An entry fails when it
-lies outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
+Cotangents are random and signed. The numeric derivative comes with an estimate of its own error: if
+a cheap difference quotient disagrees, steps are halved until two limits agree, one-sided limits
+distinguish kinks from mistakes, and the noise of forward is measured. An entry fails when it lies
+outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
 float64, 1e-3 in float32), so small gradients must be right to as many digits as large ones.
 
-Where several entries tie for a maximum, or forward has another kink at the point, the gradient must
-be an average of the gradients around it: tied entries may share the gradient of a maximum in any
-way, as long as the shares add up to one.
+If several entries tie for a maximum, or forward has another kink at the point, the gradient must be
+an average of the gradients around it: tied entries may share the gradient of a maximum in any way,
+as long as the shares add up to one.
 
 A forward that reads one triangle of a symmetric matrix, as ``torch.linalg.eigh`` and ``cholesky``
 do, does not depend on the entries of the other triangle. Its gradient may treat entries as
@@ -24,7 +24,7 @@ With ``-v``, gradtool says that the gradient passed this way.
 Why it matters
 --------------
 
-Training continues with a wrong gradient. It just converges worse, or to something else.
+Training with a wrong gradient still runs. It just converges worse, or to something else.
 
 Wrong example
 -------------

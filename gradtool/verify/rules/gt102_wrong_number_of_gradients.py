@@ -3,10 +3,10 @@
 What it does
 ------------
 
-Backward must return one value for each argument of forward except ctx, tensor or not, in the same
-order, and ``None`` for those that have no gradient. Extra ``None`` values at the end are harmless.
-If the case leaves arguments at their defaults, backward is also run with the defaults passed
-explicitly, as some callers do.
+Checks that backward returns one value for each argument of forward except ctx, tensor or not, in
+the same order, with ``None`` for those that have no gradient. Extra ``None`` values at the end are
+harmless. If the case leaves arguments at their defaults, backward is also run with the defaults
+passed explicitly, as some callers do.
 
 Why it matters
 --------------
@@ -56,7 +56,7 @@ Right example
 How to fix
 ----------
 
-Return one value for each argument of ``forward``: ``None`` for those that are not tensors.
+Return one value for each argument of ``forward``, and ``None`` for those that are not tensors.
 
 Reference
 ---------

@@ -3,8 +3,8 @@
 What it does
 ------------
 
-Looks at what backward returns in place of arguments that are not tensors, or are integer or boolean
-tensors. Only ``None`` belongs there. A gradient for a floating-point tensor that does not require
+Looks at the values that backward returns for arguments that are not tensors, or are integer or
+boolean tensors. They must be ``None``. A gradient for a floating-point tensor that does not require
 one is allowed: autograd drops it.
 
 Why it matters

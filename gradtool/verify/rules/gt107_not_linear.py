@@ -5,14 +5,15 @@ What it does
 
 Runs backward with a random cotangent, its negative, large and small power-of-two multiples of it,
 and zero. The gradients must scale in the same way. Scaling by a power of two is exact, so the only
-tolerance is for rounding. The gradient for a cotangent of ones must also be the sum of those for
-its halves, with zeros elsewhere.
+tolerance is for rounding. A cotangent of ones is also split into two cotangents of ones and zeros,
+whose gradients must add up to its own.
 
 Why it matters
 --------------
 
-A gradient is always the product of the cotangent and a Jacobian. ``abs(grad_output)``, a clamp, a
-norm or an added constant is right only for the one cotangent it was tried with, often all ones.
+A gradient is always the product of the cotangent and a Jacobian. A backward with
+``abs(grad_output)``, a clamp, a norm or an added constant is right only for the one cotangent it
+was tried with, often all ones.
 
 Wrong example
 -------------
@@ -48,8 +49,8 @@ How to fix
 ----------
 
 Multiply by the cotangent exactly once, and add nothing. If the purpose of the Function is to clip
-gradients, ignore this rule for it and give that as the reason; the usual place for clipping is a
-hook on the tensor.
+gradients, ignore this rule for it and give that as the reason. Clipping usually belongs in a hook
+on the tensor.
 
 Reference
 ---------

@@ -10,8 +10,8 @@ gradients and second derivatives with those for cotangents of zeros. With
 Why it matters
 --------------
 
-An output that the loss does not use has no cotangent. ``None * x`` then raises in the first model
-that uses only one of two outputs.
+An output that the loss does not use has no cotangent. In the first model that uses only one of two
+outputs, ``None * x`` raises.
 
 Wrong example
 -------------

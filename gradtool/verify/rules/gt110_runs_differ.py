@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Runs backward twice over the same graph with the same cotangent and compares the gradients. Where
-the first look finds a gradient wrong and a closer one does not, the first look is repeated, and
-must find the same.
+Runs backward twice over the same graph with the same cotangent and compares the gradients. If a
+quick comparison finds a wrong gradient and the full one does not, the quick one is repeated and
+must give the same result.
 
 Why it matters
 --------------
 
 ``retain_graph=True``, Jacobians and double backward run backward more than once. A backward that
-draws random numbers, or changes what was saved, gives a different gradient each time.
+draws random numbers, or changes saved tensors, gives a different gradient each time.
 
 Wrong example
 -------------
@@ -70,9 +70,9 @@ if TYPE_CHECKING:
 
 _WHEN = "when backward runs a second time after one forward"
 _CHANGED = (
-    "results differ when the same calls are made again: the first were wrong, later ones right"
+    "results differ when the same calls are made again: the first were wrong, later ones were right"
 )
-_STATE = "keep no state outside of ctx that changes what a later call gives"
+_STATE = "keep no state outside ctx that changes the results of later calls"
 _KEEP = "do not free tensors in backward that a second run needs; autograd frees saved ones"
 _HINT = "draw random numbers in forward and save them; do not change saved tensors"
 

@@ -13,8 +13,8 @@ result when the same tensors are passed again after an optimizer has changed the
 Why it matters
 --------------
 
-A layer that is used twice in a model makes exactly these calls. State on the class or in the
-module, and buffers that are reused, then give the first call the values of the second.
+A layer that is used twice in a model makes exactly these calls. With state on the class or in the
+module, or reused buffers, the first call gets the values of the second.
 
 Wrong example
 -------------

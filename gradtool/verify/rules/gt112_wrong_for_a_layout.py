@@ -11,7 +11,8 @@ Why it matters
 
 ``x.sum().backward()`` sends an expanded cotangent, and a transposed weight is not contiguous.
 Kernels that take a pointer, ``view``, ``as_strided`` and in-place writes give wrong results or
-raise. A forward that raises for such inputs is only a note: its caller sees the exception at once.
+raise. If forward raises for such inputs, the finding is only a note: the caller sees the exception
+at once.
 
 Wrong example
 -------------

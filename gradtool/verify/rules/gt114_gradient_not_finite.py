@@ -9,8 +9,8 @@ finite. An infinite entry violates it where a difference quotient is finite.
 Why it matters
 --------------
 
-One NaN spreads to every parameter in the next step. It comes from dividing by a norm, a standard
-deviation or a distance that happens to be zero.
+One NaN spreads to every parameter in the next step. Its usual cause is a division by a norm, a
+standard deviation or a distance that happens to be zero.
 
 Wrong example
 -------------

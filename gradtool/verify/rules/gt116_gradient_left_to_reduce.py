@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Compares the shape of what backward returned with the input's. Where autograd had to sum over axes
-that forward broadcast, this is a note: the gradient is right.
+Compares the shape of each gradient that backward returned with that of its input. If autograd had
+to sum over axes that forward broadcast, this is a note, since the gradient is right.
 
 Why it matters
 --------------
 
 The sum is silent, so it hides that backward was not written for broadcasting: the same code under
 ``vmap``, or called from another backward, returns the larger shape. A custom kernel could also sum
-as it goes and never allocate the large array.
+as it goes, without allocating the large array.
 
 Wrong example
 -------------

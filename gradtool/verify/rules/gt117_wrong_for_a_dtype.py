@@ -3,12 +3,11 @@
 What it does
 ------------
 
-Calls the Function at the same point with its float64 inputs in float32, or the other way round.
-Where forward accepts them and computes the same values, the gradient must be the same. Three
-findings are only notes: a backward that raises, since anyone who needs that dtype will see it; a
-gradient that loses its digits in float32 where the outputs keep theirs; and a wrong gradient for
-complex inputs, where the code handles complex numbers. A Function that rejects a dtype is not
-checked with it.
+Calls the Function at the same point with its float64 inputs in float32, or the other way round. If
+forward accepts them and computes the same values, the gradient must be the same. Three findings are
+only notes: a backward that raises, since anyone who needs that dtype will see it; a gradient that
+loses its digits in float32 where the outputs keep theirs; and a wrong gradient for complex inputs,
+where the code handles complex numbers. A Function that rejects a dtype is not checked with it.
 
 Why it matters
 --------------

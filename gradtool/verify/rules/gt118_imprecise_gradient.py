@@ -1,4 +1,4 @@
-"""The gradient is off by more than rounding, and by less than the tolerance.
+"""The gradient is off by more than rounding, but by less than the tolerance.
 
 What it does
 ------------
@@ -145,7 +145,7 @@ def _values(comparison: Comparison, row: int, column: int) -> tuple[float, float
 RULE = Rule(
     code="GT118",
     name="imprecise-gradient",
-    summary="The gradient is off by more than rounding, and by less than the tolerance.",
+    summary="The gradient is off by more than rounding, but by less than the tolerance.",
     severity=Severity.WARNING,
     page=__doc__,
     premises=("GT101", "GT106", "GT601"),

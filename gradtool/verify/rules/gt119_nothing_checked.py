@@ -4,10 +4,10 @@ What it does
 ------------
 
 Counts the entries of derivatives that were compared. If no case of a Function compared any, the
-Function is unverified, which fails the gate. This happens when all its tensors are empty, none
+Function is unverified, which fails the run. This happens when all its tensors are empty, none
 requires a gradient, or every output is an integer or boolean tensor, for which autograd never runs
-backward. Two more things are no comparison: a tolerance of half an entry or more, for that entry,
-and arguments so small that their squares underflow. If other cases do compare something, a case
+backward. An entry does not count as compared if its tolerance is half its size or more, or if the
+arguments are so small that their squares underflow. If other cases do compare something, a case
 that requires no gradient or has no floating-point output is a warning, provided that backward
 computes a gradient there. Integer and boolean outputs pass where backward returns None for every
 argument, or raises: there is no derivative.
@@ -15,8 +15,8 @@ argument, or raises: there is no derivative.
 Why it matters
 --------------
 
-A comparison or rounding whose result is not converted back cuts the graph without an error: nothing
-before it gets a gradient. A case that checks nothing proves nothing.
+An operation such as ``x > 0``, whose result is not converted back, cuts the graph without an error:
+nothing before it gets a gradient. A case that checks nothing proves nothing.
 
 Wrong example
 -------------

@@ -10,16 +10,16 @@ gradient, which it reverses, scales, masks, clips, perturbs or adds something to
 saves no mask, and backward passes the whole gradient on. Forward ignores every argument that gets a
 gradient, so both its result and the gradient were computed elsewhere. Any other difference is a
 mistake and stays GT101, including one where forward is flat, or returns its input, only near the
-point of the case, as relu does. Where forward is a step, a slope that only backward uses is part of
+point of the case, as relu does. If forward is a step, a slope that only backward uses is part of
 the surrogate.
 
 Why it matters
 --------------
 
-The derivative of a step function trains nothing, so its gradient has to be something else. A
-declaration says so to the reader and to the gate, and neither has to guess. Once declared, the
-gradient is still checked for shape, linearity in the cotangent, hidden state and layouts, and the
-gradients of all other inputs must still be exact.
+The derivative of a step function trains nothing, so its gradient has to be something else. With a
+declaration, neither the reader nor gradtool has to guess. Once declared, the gradient is still
+checked for shape, linearity in the cotangent, hidden state and layouts, and the gradients of all
+other inputs must still be exact.
 
 Wrong example
 -------------
@@ -58,7 +58,7 @@ How to fix
 
 If it is intended, declare it in `gradtool.yaml`: `functions: {Round: {surrogate: [x], reason:
 trains through the rounding}}`. If the surrogate is the derivative of another function of the
-module, name that: `surrogate_of: soft_round` compares the gradient with it. A gradient that is not
+module, name it: `surrogate_of: soft_round` compares the gradient with that. A gradient that is not
 linear in the cotangent, or random, needs GT107 or GT110 ignored as well, as the finding says.
 
 Reference

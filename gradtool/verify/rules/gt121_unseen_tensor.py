@@ -4,8 +4,8 @@ What it does
 ------------
 
 Finds each tensor that requires a gradient and that a case passes inside a list, tuple, dict or
-dataclass, and changes its values. The rule fires if an output changes and backward gives the tensor
-no gradient.
+dataclass, and changes its values. Reports the tensor if an output changes but backward gives it no
+gradient.
 
 Why it matters
 --------------

@@ -4,8 +4,8 @@ What it does
 ------------
 
 Looks for second derivatives that autograd treats as zero because it sees no connection, although
-the gradient does change. It also fires when the second derivative is wrong and forward saved a
-tensor that is neither an input nor an output.
+the gradient does change. Also reports a wrong second derivative if forward saved a tensor that is
+neither an input nor an output.
 
 Why it matters
 --------------

@@ -10,7 +10,7 @@ Why it matters
 --------------
 
 A gradient penalty or a Hessian-vector product stops in the middle of training, with an error that
-seems unrelated.
+seems unrelated to its cause.
 
 Wrong example
 -------------

@@ -4,9 +4,9 @@ What it does
 ------------
 
 Treats the second derivative as a function of its inputs and compares autograd's derivative of it
-with a numeric one, if the second derivative is right. The rule is skipped, with the reason, for
-cases with more than 40 entries of inputs and outputs, where autograd's third derivative is NaN, as
-for a square root at zero, or where evaluations do not determine it well enough.
+with a numeric one, if the second derivative is right. The rule is skipped, with the reason, if the
+case has more than 40 entries of inputs and outputs, if autograd's third derivative is NaN, as for a
+square root at zero, or if evaluations do not determine it well enough.
 
 Why it matters
 --------------

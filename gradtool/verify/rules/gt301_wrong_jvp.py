@@ -64,7 +64,7 @@ How to fix
 ----------
 
 ``jvp`` receives one tangent for each argument of forward, or None for an argument that has none,
-and returns one for each output: the sum over the inputs of the derivative times the tangent. Where
+and returns one for each output: the sum over the inputs of the derivative times the tangent. If
 forward calls ``ctx.set_materialize_grads(False)``, a missing tangent is None; otherwise it is a
 tensor of zeros.
 

@@ -12,8 +12,8 @@ Function that declares neither is not checked.
 Why it matters
 --------------
 
-Per-example gradients, ensembles and ``jacrev`` call ``vmap``. A rule that forgets an ``in_dims``
-entry works only for the call that its author tried.
+Per-example gradients, ensembles and ``jacrev`` call ``vmap``. A ``vmap`` that ignores an entry of
+``in_dims`` works only for the call that its author tried.
 
 Wrong example
 -------------
@@ -65,8 +65,8 @@ How to fix
 ----------
 
 ``in_dims`` has, for each argument, the dimension of the examples, or None. Move that dimension to
-the front, add a dimension of size one to arguments that have none, and return the position of that
-dimension in each result as the second value. If the methods use only tensor operations, set
+the front, add a dimension of size one to arguments that have none, and return, as the second value,
+the position of that dimension in each result. If the methods use only tensor operations, set
 ``generate_vmap_rule = True`` instead.
 
 Reference

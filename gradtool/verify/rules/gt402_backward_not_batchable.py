@@ -11,7 +11,7 @@ Why it matters
 --------------
 
 ``vmap`` of a gradient runs backward on batched tensors. A backward that goes through NumPy, calls
-``.item()`` or branches on values raises there, in the code of anyone who relied on the flag.
+``.item()`` or branches on values raises in the code of anyone who relied on the flag.
 
 Wrong example
 -------------

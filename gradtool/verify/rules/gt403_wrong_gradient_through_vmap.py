@@ -11,9 +11,9 @@ the gradient of one example are right.
 Why it matters
 --------------
 
-Where ``vmap`` passes the batch to the Function itself, ``backward`` sees one more dimension than
-its author expected. A sum over all dimensions, or one without ``keepdim``, is right for one
-example. For a batch it raises or, where the extents happen to fit, silently mixes examples.
+If ``vmap`` passes the batch to the Function itself, ``backward`` sees one more dimension than its
+author expected. A sum over all dimensions, or one without ``keepdim``, is right for one example.
+For a batch it raises or, if the extents happen to fit, silently mixes examples.
 
 Wrong example
 -------------

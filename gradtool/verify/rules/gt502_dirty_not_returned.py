@@ -9,8 +9,7 @@ Why it matters
 --------------
 
 An input that is changed in place gets a new position in the graph, as an output. One that is not
-returned has none: autograd rejects it, or gradients that pass through it are those at its old
-value.
+returned has none: autograd rejects it, or computes gradients through it at its old value.
 
 Wrong example
 -------------

@@ -10,10 +10,10 @@ input, and is exempt.
 Why it matters
 --------------
 
-The cotangent does not belong to backward. Where the output was used in a sum, the other term gets
-the very same tensor, with whatever backward wrote to it: in ``x + f(x)`` the gradient of the
-first ``x`` is silently wrong, though that of ``f`` is right. Nor does a tangent belong to
-``jvp``: its caller still uses it, as does everything else that was computed from the same input.
+The cotangent does not belong to backward. If the output was used in a sum, the other term gets the
+very same tensor, with whatever backward wrote to it: in ``x + f(x)`` the gradient of the first
+``x`` is silently wrong, though that of ``f`` is right. Nor does a tangent belong to ``jvp``: its
+caller still uses it, as does everything else that was computed from the same input.
 
 Wrong example
 -------------

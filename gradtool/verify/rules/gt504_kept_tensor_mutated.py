@@ -7,8 +7,8 @@ Compares the values of inputs, outputs, saved tensors and tensors on ctx before 
 It is an error if backward or ``jvp`` changes a tensor that belongs to the caller, or if the same
 backward gives a different gradient after the change. Buffers outside the call (attributes of the
 class, tensors of the module or of an enclosing function) are compared around two equal calls: a
-buffer that the second call changes as well accumulates, which is a warning. A scratch buffer is the
-same after both.
+buffer that the second call changes again is accumulating, which is a warning. A scratch buffer is
+the same after both calls.
 
 Why it matters
 --------------

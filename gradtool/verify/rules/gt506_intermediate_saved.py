@@ -11,8 +11,8 @@ mask or a permutation is constant around each point, and is allowed.
 Why it matters
 --------------
 
-Autograd treats a saved intermediate as a constant. Where the gradient depends on it smoothly,
-double backward silently leaves out a term, which happens to be zero at the point of the case.
+Autograd treats a saved intermediate as a constant. If the gradient depends on it smoothly, double
+backward silently leaves out a term, which happens to be zero at the point of the case.
 
 Wrong example
 -------------

@@ -11,8 +11,8 @@ If the gradient changes without an exception, the finding is an error; otherwise
 Why it matters
 --------------
 
-Changing the output in place changes the input too, and the input's version counter does not change.
-If this or another Function saved the input, the saved values silently change.
+Changing the output in place changes the input too, but not the input's version counter. If this or
+another Function saved the input, the saved values silently change.
 
 Wrong example
 -------------

@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Calls the Function, drops the outputs, and checks with the garbage collector off whether their
-node in the graph, which is the ctx, is gone. If a collection then frees it, it was part of a
-reference cycle; if not, something still refers to it.
+Calls the Function with the garbage collector off, drops the outputs, and checks whether their node
+in the graph, which is the ctx, is gone. If a collection then frees it, it was part of a reference
+cycle; if not, something still refers to it.
 
 Why it matters
 --------------

@@ -5,7 +5,7 @@ What it does
 
 Runs forward and backward at points so close together that smooth functions hardly change, and
 measures how much outputs and gradients jitter there. A gradient that jitters far more than the
-outputs do, relative to its size, has lost digits in backward. Where the function itself is
+outputs do, relative to its size, has lost digits in backward. If the function itself is
 ill-conditioned, both jitter and the rule passes.
 
 Why it matters
@@ -54,8 +54,8 @@ How to fix
 
 Look in backward for ``.float()``, ``.half()``, a buffer or constant of a lower dtype, and for
 differences of large numbers that nearly cancel (``mean(x**2) - mean(x)**2``). Save what backward
-needs in the dtype that forward computes in. If the loss is deliberate, to save memory, ignore
-this rule for the Function and give that as the reason.
+needs in the dtype that forward computes in. If the loss of precision is deliberate, to save memory,
+ignore this rule for the Function and give that as the reason.
 
 Reference
 ---------

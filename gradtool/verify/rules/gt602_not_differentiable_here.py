@@ -10,8 +10,8 @@ derivative, any value between the two slopes passes. The note says which of the 
 Why it matters
 --------------
 
-The note never fails the gate. The gradient at this point is a choice (a subgradient), and a test
-should not depend on it by accident.
+The gradient at this point is a choice (a subgradient), and a test should not depend on it by
+accident. The note never fails the run.
 
 Wrong example
 -------------

@@ -11,8 +11,8 @@ differentiate forward step by step and gets the same gradient, the gradient coun
 Why it matters
 --------------
 
-Not verified does not mean right. It fails the gate, so that a function that cannot be checked
-does not slip through.
+Not verified does not mean right. The finding fails the run, so that a function that cannot be
+checked does not slip through.
 
 Wrong example
 -------------

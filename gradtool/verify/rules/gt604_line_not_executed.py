@@ -10,8 +10,8 @@ only raise an exception do not count.
 Why it matters
 --------------
 
-A branch that never ran was not verified, whatever the verdict: the other side of a ``clamp``, a
-bias, a dtype, a size for which another formula holds.
+A branch that never ran was not verified, whatever the verdict. It may handle the other side of a
+``clamp``, a bias, another dtype, or a size for which another formula holds.
 
 Wrong example
 -------------

@@ -48,8 +48,8 @@ Right example
 How to fix
 ----------
 
-If forward differs, compare how the two kernels are launched, how they index and sum, and their
-constants. If only the gradient differs, GT101 has checked the one on CUDA; a run with ``--device
+If forward differs, compare the launches, the indexing, the sums and the constants of the two
+kernels. If only the gradient differs, GT101 has checked the one on CUDA; a run with ``--device
 cpu`` checks the other.
 
 Reference
