@@ -18,7 +18,7 @@ from typing import Any
 
 from gradtool.sandbox.sealed_names import Space
 
-_PACKAGES = ("adapters", "cases", "checking", "collect", "device", "explore", "findings")
+_OWN_PACKAGES = ("adapters", "cases", "checking", "collect", "device", "explore", "findings")
 _CORE = (
     "verify",
     "config",
@@ -230,7 +230,7 @@ def _is_ours(name: str) -> bool:
         return False
     package, _, within = rest.partition(".")
     if package != "engine":
-        return package in _PACKAGES or rest.startswith(_CORE)
+        return package in _OWN_PACKAGES or rest.startswith(_CORE)
     parts = within.split(".")
     return bool(within) and (parts[0] in _ENGINE_CORE or parts[0].startswith("_"))
 
