@@ -110,7 +110,7 @@ def assert_right(
         options: Other arguments of `check`.
 
     Raises:
-        AssertionError: A rule is broken, or something could not be verified or checked.
+        AssertionError: A rule is violated, or something could not be verified or checked.
         TypeError: The same as for `check`.
         UsageError: The same as for `check`.
     """
@@ -129,7 +129,7 @@ def assert_right(
 
 
 def _listed(cases: Iterable[Any]) -> list[Any]:
-    """The cases, unless they are one tensor, over whose rows a loop would go."""
+    """The cases; a single tensor, whose rows a loop would take for cases, is an error."""
     if hasattr(cases, "requires_grad") or isinstance(cases, str | bytes | dict):
         kind = type(cases).__name__
         raise TypeError(f"cases is a list of cases, not a {kind}: write [(x,)] for a single one")

@@ -149,7 +149,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "learned tensors": lambda: learned(point),
         "complex numbers": lambda: turned(function, point),
         "signs": lambda: both_signs(function, point),
-        "lengths of rows": lambda: other_lengths(function, point),
+        "norms of rows": lambda: other_lengths(function, point),
         "ties": lambda: _unless(said.needs_distinct, ties(point, draws("ties"))),
         "constant axes": lambda: _unless(not has_levels, levels(point, draws("levels"))),
         "asymmetric matrices": lambda: _asymmetric(checkable, case, point),

@@ -48,7 +48,7 @@ def other_lengths(function: Any, point: Point) -> Iterator[Variant]:
         array = point.values[at]
         if any(trait.name == "unit rows" for trait in traits(array)):
             lengths = np.linspace(0.6, 1.7, array[..., :1].size).reshape(array[..., :1].shape)
-            change = f"rows of `{point.names[at]}` do not have length 1"
+            change = f"rows of `{point.names[at]}` do not have norm 1"
             yield Variant(point.having({at: (array * lengths).astype(array.dtype)}), change)
 
 

@@ -64,7 +64,7 @@ class Verdict(enum.Enum):
     ERROR = "error"
     """Not checked, because the code raised, crashed, hung or could not be loaded."""
     KNOWN = "known"
-    """Wrong, but only with findings of the baseline. No single check has this verdict."""
+    """Wrong, but all its findings are in the baseline. A single check never has this verdict."""
     SKIPPED = "skipped"
     """Not checked, for a reason that the check gives."""
 
@@ -77,7 +77,7 @@ class Location(Struct, frozen=True, kw_only=True):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One broken rule at one case, with everything that a person needs to act on it."""
+    """One violated rule at one case, with everything that a person needs to act on it."""
 
     rule: str
     """Stable code, such as ``GT101``."""
@@ -108,9 +108,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     case: str | None = None
     """Found by exploring: the entry of ``gradtool.yaml`` that keeps its arguments as a case."""
     known: bool = False
-    """The baseline has it, so it does not fail the gate."""
+    """It is in the baseline, so it does not fail the run."""
     seeds: tuple[int, ...] = ()
-    """In a run with several: those that have it. The other fields are of the first."""
+    """The seeds that show it, in a run with several. The other fields come from the first."""
 
 
 class CheckResult(Struct, frozen=True, kw_only=True):
@@ -140,7 +140,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 def rests_on(check: CheckResult) -> str | None:
-    """The code of the broken rule that a skipped check rests on."""
+    """The code of the violated rule that a skipped check rests on."""
     skip = check.skip
     return skip.blocked_by if skip and skip.kind is SkipKind.BLOCKED else None
 

@@ -16,14 +16,14 @@ DOUBLE_BACKWARD = "double backward"
 
 
 class Severity(enum.Enum):
-    """The effect of a violated rule on the gate."""
+    """The effect of a violated rule on the run."""
 
     ERROR = "error"
-    """Fails the gate."""
+    """Fails the run."""
     WARNING = "warning"
-    """Fails the gate under ``--strict``."""
+    """Fails the run under ``--strict``."""
     NOTE = "note"
-    """Never fails the gate."""
+    """Never fails the run."""
 
 
 class Family(enum.Enum):

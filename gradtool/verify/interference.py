@@ -46,10 +46,10 @@ def interfering_calls(subject: Subject) -> Iterator[InterferingCall]:
     nearby = shifted(own, OTHER_CALL_SHIFT, generator(subject.seed, "another call"))
     yield from _working(subject, [subject.function], nearby, "")
     rolled = [_rolled(primal) for primal in own]
-    yield from _working(subject, subject.function.siblings(), rolled, " with other values")
+    yield from _working(subject, subject.function.siblings(), rolled, " with different values")
     longer = _longer(own)
     if longer is not None:
-        yield from _working(subject, [subject.function], longer, " with another shape")
+        yield from _working(subject, [subject.function], longer, " with a different shape")
 
 
 def _working(

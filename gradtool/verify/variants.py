@@ -243,7 +243,7 @@ def lost_digits(subject: Subject, seen: Observation, when: str) -> Iterator[Flaw
         if found is not None and _kind(found) in _OTHER and _kind(found) == _kind(argument.dtype):
             yield Flaw(
                 message=f"gradient of `{argument.name}` is {found} {when} too: autograd casts it",
-                hint="make new tensors with zeros_like or new_zeros",
+                hint="create tensors with zeros_like or new_zeros",
                 severity=Severity.NOTE,
             )
 

@@ -50,11 +50,11 @@ class Diagnosis:
         """The diagnosis as a finding words it."""
         if self.misfit is None:
             return self.text
-        share = "every entry"
-        if self.explained < self.compared:
-            share = f"the {self.explained} of {self.compared} entries where it can be determined"
         precision = f"to {self.misfit:.1g}" if self.misfit else "exactly"
-        return f"{self.text} (fits {share} {precision})"
+        fits = f"every entry {precision}"
+        if self.explained < self.compared:
+            fits = f"{self.explained} of {self.compared} entries {precision}; the rest is unknown"
+        return f"{self.text} (fits {fits})"
 
 
 def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Diagnosis | None:

@@ -64,12 +64,13 @@ def saved_intermediate(subject: Subject) -> bool:
     return "intermediate" in subject.first.baseline.saved
 
 
-def treated_as_constant(subject: Subject) -> tuple[str, str]:
-    """Name the intermediates that forward saves, and give their pronoun: it or them."""
+def treated_as_constant(subject: Subject) -> tuple[str, str, str]:
+    """Name the intermediates that forward saves; what they are to autograd; their pronoun."""
     names = intermediates(subject.function.lines, subject.first.baseline.saved)
     if not names:
-        return "a saved intermediate", "it"
-    return listed([f"`{name}`" for name in names]), "it" if len(names) == 1 else "them"
+        return "a saved intermediate", "a constant", "it"
+    words = ("a constant", "it") if len(names) == 1 else ("constants", "them")
+    return listed([f"`{name}`" for name in names]), *words
 
 
 def _misses_a_block(comparison: Comparison) -> bool:

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _KIND: FailureKind = "gradient-count"
-_HINT = "return one value for each argument of forward: None for those without a gradient"
+_HINT = "return one value for each argument of forward, and None for those without a gradient"
 _of_the_case = refused(_KIND, _HINT)
 
 

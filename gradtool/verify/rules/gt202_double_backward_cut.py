@@ -83,7 +83,7 @@ from gradtool.verify.rules._rule import Answer, Rule, passed, skipped
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_LEFT = "in backward, avoid detach, .data, no_grad and NumPy, or declare it with "
+_LEFT = "in backward, avoid detach, .data, no_grad and NumPy, or decorate it with "
 _ONCE = "@once_differentiable"
 
 
@@ -99,8 +99,8 @@ def _check(subject: Subject) -> Answer:
 def _advice(subject: Subject) -> str:
     if not saved_intermediate(subject):
         return _LEFT
-    names, pronoun = treated_as_constant(subject)
-    return f"autograd treats {names} as constant: recompute {pronoun} in backward, or use "
+    names, noun, pronoun = treated_as_constant(subject)
+    return f"autograd treats {names} as {noun}: recompute {pronoun} in backward, or use "
 
 
 RULE = Rule(

@@ -70,7 +70,7 @@ from gradtool.verify.rules._rule import Answer, Rule, failed, flaw_of, passed, s
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "use tensor operations only, or declare it with @once_differentiable"
+_HINT = "use tensor operations only, or decorate it with @once_differentiable"
 
 
 def _check(subject: Subject) -> Answer:

@@ -127,8 +127,8 @@ def _compared(
         wrong, _, _ = differing_entries(found, reference)
         if wrong.any():
             return Flaw(
-                message=f"gradient of `{argument.name}` for a batch of cotangents differs from one "
-                f"run of backward for each, in {wrong.sum()} of {wrong.size} entries",
+                message=f"gradient of `{argument.name}` for a batch of cotangents differs from "
+                f"separate runs of backward, in {wrong.sum()} of {wrong.size} entries",
                 hint="backward must treat each cotangent of a batch like a single one",
             )
     return None

@@ -105,7 +105,7 @@ from gradtool.verify.rules.gt401_wrong_vmap import NO_VMAP
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "make backward work with one more dimension in front: dim=-1, keepdim=True"
+_HINT = "make backward work with an extra leading dimension: dim=-1, keepdim=True"
 
 _CUT = "in vmap, avoid detach, .data, no_grad and NumPy, or let it call the Function's apply"
 
@@ -141,7 +141,7 @@ def _differs(subject: Subject, batch: Batch) -> Flaw | None:
         message = f"backward {when}, raised {type(error).__name__}: {error}"
         return Flaw(message=message, hint=_HINT)
     if all(gradient is None for gradient in found):
-        return Flaw(message=f"no gradient arrives {when}", hint=_CUT, method="vmap")
+        return Flaw(message=f"no gradient comes back {when}", hint=_CUT, method="vmap")
     return gradient_difference(subject, found, _gathered(batch, loop), when, _HINT)
 
 

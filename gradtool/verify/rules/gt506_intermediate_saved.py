@@ -157,10 +157,10 @@ def _flaw(subject: Subject, names: list[str], point: list[Array]) -> Flaw:
         for argument, primal in zip(subject.function.arguments, point, strict=True)
         if argument.differentiable
     )
-    saved, pronoun = treated_as_constant(subject)
+    saved, noun, pronoun = treated_as_constant(subject)
     return Flaw(
-        message=f"forward saves {saved}, which autograd treats as constant: the second "
-        f"derivative with respect to {listed(names)} is right here but wrong at {where}",
+        message=f"forward saves {saved}, which autograd treats as {noun}: the second derivative "
+        f"with respect to {listed(names)} is right here but wrong at {where}",
         hint=f"recompute {pronoun} in backward, return {pronoun} as an output, or use "
         "@once_differentiable",
     )

@@ -73,10 +73,10 @@ if TYPE_CHECKING:
 _FLAWS: dict[Leak, Flaw] = {
     "cycle": Flaw(
         message="ctx outlives the outputs: it is part of a reference cycle",
-        hint="put nothing on ctx that refers back to it: not itself, no function that uses it",
+        hint="put nothing on ctx that refers back to it, neither ctx nor a function that uses it",
     ),
     "held": Flaw(
-        message="ctx outlives the outputs: a variable outside the call refers to it or an output",
+        message="ctx outlives the outputs: a variable outside the call refers to ctx or an output",
         hint="do not keep ctx or an output there; keep output.detach() instead",
     ),
 }

@@ -148,7 +148,7 @@ def test_an_alias_that_is_known_is_none_of_our_business(square):
 
 
 @pytest.mark.parametrize(
-    ("leak", "words"), [("cycle", "reference cycle"), ("held", "refers to it")]
+    ("leak", "words"), [("cycle", "reference cycle"), ("held", "refers to ctx")]
 )
 def test_a_leak_says_what_keeps_it_alive(square, leak, words):
     ((severity, message),) = flaws(square(leak=leak), "GT510")

@@ -88,9 +88,9 @@ def finding_of(function: Any, rule: str) -> Finding:
 @pytest.mark.parametrize(
     ("function", "advice"),
     [
-        (_Product, "autograd treats `s` and `c` as constant: recompute them in backward"),
-        (FromSetup, "autograd treats `doubled` as constant: recompute it in backward"),
-        (ByBranch, "autograd treats a saved intermediate as constant: recompute it in backward"),
+        (_Product, "autograd treats `s` and `c` as constants: recompute them in backward"),
+        (FromSetup, "autograd treats `doubled` as a constant: recompute it in backward"),
+        (ByBranch, "autograd treats a saved intermediate as a constant: recompute it in backward"),
     ],
 )
 def test_the_hint_of_a_cut_names_what_is_saved(function: Any, advice: str) -> None:
@@ -99,4 +99,4 @@ def test_the_hint_of_a_cut_names_what_is_saved(function: Any, advice: str) -> No
 
 def test_a_warning_beside_the_sample_names_it_too() -> None:
     message = finding_of(RightAtTheSample, "GT506").message
-    assert "forward saves `slope`, which autograd treats as constant" in message
+    assert "forward saves `slope`, which autograd treats as a constant" in message
