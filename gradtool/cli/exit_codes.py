@@ -1,6 +1,6 @@
 """The exit codes of ``gradtool``, which scripts and CI jobs may rely on.
 
-1 means that the checked code is wrong; 2 and above, that the gate could not do its work.
+1 means that the checked code is wrong; 2 and above, that gradtool could not do its job.
 """
 
 from __future__ import annotations

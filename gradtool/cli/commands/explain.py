@@ -35,7 +35,7 @@ def explain(
         str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")
     ] = "text",
 ) -> Callable[[], ExitCode]:
-    """Explain rules, or list the rules of a family or all rules."""
+    """Explain rules, or list all rules or those of a family."""
     form = choose(form, FORMATS, "value of --format:")
     return partial(_explain, tuple(codes or ()), every, form)
 
@@ -74,7 +74,7 @@ _SEPARATOR = "\n\n"
 
 
 def _meant(code: str, rules: Mapping[str, Rule]) -> list[Rule]:
-    """The rule with this code or name, or those of this family, in any case of letters."""
+    """The rule with this code or name, or those of this family, regardless of case."""
     by_word = {rule.name: rule for rule in rules.values()} | dict(rules)
     folded = {word.casefold(): rule for word, rule in by_word.items()}
     if code.casefold() in folded:

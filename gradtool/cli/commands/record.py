@@ -43,7 +43,7 @@ def record(
         bool, typer.Option("--no-check", help="Write the cases without checking them.")
     ] = False,
 ) -> Callable[[], int]:
-    """Run a command and write its Functions' arguments as cases."""
+    """Run a command and record the arguments of its Functions as cases."""
     return partial(_record, tuple(command), engine, limit, config, no_check)
 
 
