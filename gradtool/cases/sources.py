@@ -302,7 +302,7 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     hint = _missing_dependency(search.objection) or how_to_give_a_case(checkable, search)
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it with --device cuda on a machine that has a GPU"
-    tried = f"no arguments found that forward accepts ({search.calls} tried)"
+    tried = f"found no arguments that forward accepts ({search.calls} tried)"
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(
         f"{tried}; the likeliest gave {search.objection}",

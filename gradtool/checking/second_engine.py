@@ -148,7 +148,7 @@ def _differentiable(checkable: Checkable, args: Any, kwargs: Any) -> FunctionDif
 def _other_rules(
     checks: Iterable[CheckResult], outcomes: Iterable[Outcome], settings: Settings
 ) -> Flaw | None:
-    """A flaw where a rule is broken under one engine only."""
+    """A flaw where a rule is violated under one engine only."""
     here = {check.rule for check in checks if _is_broken(check, settings)}
     compared = {check.rule for check in checks if check.verdict is not Verdict.SKIPPED}
     for outcome in outcomes:
@@ -156,9 +156,11 @@ def _other_rules(
         broken = [flaw for flaw in outcome.flaws if _counts(flaw.severity or outcome.rule.severity)]
         if broken and code not in here and code in compared:
             message = broken[0].message
-            return Flaw(message=f"{code} fails under PyTorch only: {message}", hint=broken[0].hint)
+            return Flaw(
+                message=f"{code} is violated under PyTorch only: {message}", hint=broken[0].hint
+            )
         if code in here and outcome.verdict is Verdict.PASS:
-            return Flaw(message=f"{code} fails under gradtool's engine only")
+            return Flaw(message=f"{code} is violated under gradtool's engine only")
     return None
 
 

@@ -226,5 +226,6 @@ def _resized(
 def _described(point: Point, group: _Group, extent: int) -> str:
     names = list(dict.fromkeys(point.names[at] for at, _ in group.axes))
     tensors = " and ".join(f"`{name}`" for name in names)
-    also = "".join(f", `{point.names[at]}` too" for at in group.numbers)
-    return f"extent {group.extent} of {tensors} is {extent}{also}"
+    verb = "has" if len(names) == 1 else "have"
+    also = "".join(f", and `{point.names[at]}` is {extent}" for at in group.numbers)
+    return f"{tensors} {verb} extent {extent} instead of {group.extent}{also}"

@@ -155,7 +155,7 @@ def test_a_rule_that_is_broken_under_one_engine_only_is_a_disagreement(tmp_path)
     )
     (finding,) = alarms(checked(module, engine="both"))
     assert finding.rule == "GT702"
-    assert finding.message.startswith("GT503 fails under PyTorch only: ")
+    assert finding.message.startswith("GT503 is violated under PyTorch only: ")
 
 
 @torch

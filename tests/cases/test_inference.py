@@ -144,7 +144,7 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
 
     with pytest.raises(NoCase) as none:
         resolve_cases(checkable_class(Picky), Settings())
-    assert none.value.message.startswith("no arguments found that forward accepts (")
+    assert none.value.message.startswith("found no arguments that forward accepts (")
     assert none.value.message.endswith("tried); the likeliest gave KeyError: 'no table'")
     assert none.value.hint == (
         "add a case in gradtool.yaml, starting from this one, which forward rejects: "
@@ -233,7 +233,7 @@ def test_a_subclass_of_tensor_is_not_constructed(write: Write) -> None:
     write({"packed.py": PACKED})
     (finding,) = check(check_options(paths=("packed.py",), isolation=True)).findings()
     assert finding.rule == "GT002"
-    assert finding.message.startswith("no arguments found")
+    assert finding.message.startswith("found no arguments")
 
 
 class Chain(torch.autograd.Function):

@@ -77,7 +77,7 @@ def test_a_run_gives_the_same_with_what_it_writes(run: Run) -> None:
     assert list(config.functions) == ["ops/a.py::Product"]
     text = Path("gradtool.yaml").read_text()
     assert "#   ops/a.py::Sampled: its cases come from its sample_inputs\n" in text
-    assert "#   ops/a.py::Opaque: no arguments found that forward accepts" in text
+    assert "#   ops/a.py::Opaque: found no arguments that forward accepts" in text
     assert "#   ops/broken.py: import raised ModuleNotFoundError" in text
     assert run("check", ".", "--no-cache", "--report", "json=after.json")[0] == before
     first, second = results("before.json"), results("after.json")

@@ -140,7 +140,9 @@ def test_a_class_that_is_right_for_one_extent_alone_says_so(
     assert main(["derive", f"{layer}::Summed"]) == 0
     out, _ = capsys.readouterr()
     assert "# The loop on line 32 is unrolled into 2 steps." in out
-    assert "# Right only for arguments like these: wrong where extent 3 of `x` is 4." in out
+    assert (
+        "# Right only for arguments like these: wrong where `x` has extent 4 instead of 3." in out
+    )
 
 
 RMS = """

@@ -230,7 +230,7 @@ def test_a_function_without_a_case_is_a_finding(write: Write) -> None:
     finding = only(report)
     assert (finding.rule, finding.node_id) == ("GT002", "ops.py::Picky::GT002")
     assert finding.location.line == 7
-    assert finding.message.startswith("no arguments found that forward accepts")
+    assert finding.message.startswith("found no arguments that forward accepts")
     assert report.modules[0].functions[0].verdict is Verdict.ERROR
     assert [f.verdict for f in report.modules[0].functions[1:]] == [Verdict.PASS, Verdict.PASS]
 
