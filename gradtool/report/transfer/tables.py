@@ -234,7 +234,7 @@ def _asynchrony_table(report: TransferReport) -> Table | None:
     )  # fmt: skip
     held = next(each.held for each in done if each.held)
     title = f"how soon does a call return while its stream is busy for {time_text(held)}?"
-    note = "waits: it returns only when the stream is free, and blocks the host until then"
+    note = "waits: the call returns only when the stream is free, and blocks the host until then"
     return Table(titled(report, title), columns, [found], notes=(note,))
 
 
@@ -275,7 +275,7 @@ def _pinning_table(report: TransferReport) -> Table | None:
         return None
     columns = (
         Column("memory", right=False), Column("size"), Column("lock"), Column("touch"),
-        Column("release"), Column("pays off after copies"),
+        Column("release"), Column("copies to pay off"),
     )  # fmt: skip
     reasons = dict.fromkeys(each.reuses_reason for each in report.pinning if each.reuses_reason)
     return Table(

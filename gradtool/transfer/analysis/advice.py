@@ -12,7 +12,7 @@ from gradtool.results.transfer import Advice, Asynchrony, Cell, NodeRate, Transf
 from gradtool.transfer.analysis.best_way import best_way
 from gradtool.transfer.analysis.claims import CLAIMS, Claim
 
-NO_DEVICE = "Advice about a GPU: n/a, none was measured."
+NO_DEVICE = "Advice about a GPU: n/a, since none was measured."
 
 _LOW_SHARE = 0.7
 """Share of the link's raw rate that pinned copies should reach: packet headers cost about 12%."""
