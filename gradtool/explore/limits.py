@@ -199,3 +199,5 @@ def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:
     if array.min() < 0 < array.max():
         yield -np.abs(array), "negative"
         yield np.abs(array), "positive"
+    elif array.any():
+        yield -array, "of the other sign"

@@ -16,14 +16,14 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_of_either_sign
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.traits import is_integral, traits
+from gradtool.explore.traits import intended_traits, is_integral, traits
 
 _OF_SIGN = {"abs", "sign", "sgn", "signbit", "copysign"}
 _OF_LENGTH = {"norm", "vector_norm", "normalize"}
 
 
 def both_signs(function: Any, point: Point) -> Iterator[Variant]:
-    """Yield variants whose entries alternate in sign.
+    """Yield variants whose entries alternate in sign, the first one negative.
 
     Those of arguments of which forward takes sign or size apart, and of those whose names are those
     of any numbers, if no docstring speaks of positive ones.
@@ -35,8 +35,8 @@ def both_signs(function: Any, point: Point) -> Iterator[Variant]:
         is_real = array.dtype.kind == "f" and not is_integral(array)
         if not is_real or point.names[at] not in names | of_any:
             continue
-        if array.size > 1 and array.min() > 0 and not traits(array):
-            turns = np.where(np.arange(array.size) % 2, -1.0, 1.0).reshape(array.shape)
+        if array.size and array.min() > 0 and not intended_traits(array):
+            turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
             change = f"`{point.names[at]}` has entries of both signs"
             made = point.having({at: (array * turns).astype(array.dtype)})
             yield Variant(made, change, may_be_outside=point.names[at] not in names)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.traits import is_integral, traits
+from gradtool.explore.traits import intended_traits, is_integral, traits
 from gradtool.verify.protocol.observation import Array
 
 _SMALLEST, _LARGEST = 1e-3, 1e3
@@ -26,9 +26,6 @@ _DIFFERENCE = 1e-3
 
 _MOST_PAIRS = 6
 """Pairs of tensors that are constant along an axis."""
-
-_SORTED_BY_CHANCE = 4
-"""Entries that may be in order by chance."""
 
 Line = tuple[int, int]
 """An argument's position, and one of its axes."""
@@ -93,14 +90,16 @@ def _level(point: Point, lines: Sequence[Line], rng: np.random.Generator) -> Var
 
 
 def _may_be_level(array: Array) -> bool:
-    is_short = array.ndim > 0 and array.shape[-1] <= _SORTED_BY_CHANCE
-    return _may_tie(array, but=("sorted", "descending") if is_short else ())
+    return not intended_traits(array) and _is_usual(array)
 
 
-def _may_tie(array: Array, but: Sequence[str] = ()) -> bool:
-    """Return True for usual numbers without a trait, but some."""
-    has_trait = any(trait.name not in but for trait in traits(array))
-    if array.dtype.kind != "f" or is_integral(array) or has_trait:
+def _may_tie(array: Array) -> bool:
+    """Return True for usual numbers without a trait."""
+    return not traits(array) and _is_usual(array)
+
+
+def _is_usual(array: Array) -> bool:
+    if array.dtype.kind != "f" or is_integral(array):
         return False
     size = np.abs(array)
     return bool(size.min(initial=1.0) > _SMALLEST and size.max(initial=1.0) < _LARGEST)

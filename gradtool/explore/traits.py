@@ -16,6 +16,9 @@ from gradtool.verify.protocol.observation import Array
 _CLOSE = 1e-6
 """Difference up to which numbers that a user typed or normalized count as equal."""
 
+_SORTED_BY_CHANCE = 4
+"""Entries that may be in order by chance."""
+
 _SHRINKING = (0.7, 0.98)
 """Factors for numbers that are to stay below any bound that those of the case are below."""
 
@@ -95,6 +98,16 @@ def traits(array: Array) -> list[Trait]:
     known = _OF_COMPLEX if array.dtype.kind == "c" else _TRAITS
     with np.errstate(all="ignore"):
         return [trait for trait in known if trait.holds(array)]
+
+
+def intended_traits(array: Array) -> list[Trait]:
+    """The traits of an array, without the order that a few entries have by chance."""
+    is_short = array.ndim > 0 and array.shape[-1] <= _SORTED_BY_CHANCE
+    return [
+        trait
+        for trait in traits(array)
+        if not is_short or trait.name not in {"sorted", "descending"}
+    ]
 
 
 def is_integral(array: Array) -> bool:

@@ -97,3 +97,37 @@ def test_a_trait_is_kept_by_other_values_and_other_extents(array: np.ndarray, na
     ):
         assert made is not None
         assert name in [trait.name for trait in traits(made)]
+
+
+ONE_SIDED = """
+import torch
+from torch.autograd import Function
+
+
+class LargerThanSine(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.maximum(x, x.sin())
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > x.sin(), grad_output, {slope} * grad_output)
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor({values}, dtype=torch.double, requires_grad=True),)
+"""
+
+
+@pytest.mark.parametrize("values", ["[0.7]", "[0.9, 0.4]", "[-0.7, -0.2, -0.4]"])
+def test_the_other_side_of_a_comparison_may_have_the_other_sign(
+    values: str, tmp_path: Path
+) -> None:
+    module = tmp_path / "one_sided.py"
+    options = check_options(paths=(str(module),), explore="quick")
+    for slope, rules in (("x.cos()", set()), ("x.cos() * 0.5", {"GT101"})):
+        module.write_text(ONE_SIDED.format(slope=slope, values=values), encoding="utf-8")
+        wrong = {finding.rule for finding in check(options).findings()}
+        assert wrong == rules

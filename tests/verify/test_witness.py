@@ -121,3 +121,21 @@ def test_a_forward_that_cannot_be_recorded_leaves_it_to_evaluations() -> None:
     assert found.given.worst is Decision.PASS
     assert found.first.witness is not None
     assert "forward cannot be recorded" in (found.first.witness.silence or "")
+
+
+def test_a_gradient_of_zeros_is_that_of_an_input_that_forward_does_not_read() -> None:
+    class First(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, unread: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return grad * x.cos(), torch.zeros_like(x)
+
+    inputs = [torch.tensor([0.3, 0.8], dtype=torch.double, requires_grad=True) for _ in range(2)]
+    found = Subject(FunctionDifferentiable(First, inputs, {}, name="First"))
+    assert found.curvature.worst is Decision.PASS
+    assert all(each.exact is not None for each in found.curvature.comparisons)

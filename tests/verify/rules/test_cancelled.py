@@ -1,0 +1,84 @@
+"""Outputs and gradients of which only roundings are left are no findings of rules that compare."""
+
+from typing import Any
+
+import pytest
+
+from gradtool.engine import autograd, enable_grad, float64, tensor
+from gradtool.engine.autograd import Function
+from gradtool.testing import check
+
+NUMBERS = [[[-2.3, -0.2], [-1.2, -0.7], [-0.5, -0.3]], [[0.4, 1.0], [-0.1, 1.4], [-0.7, 0.4]]]
+
+
+class _Derived(Function):
+    """Has the derivative that autograd finds."""
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        with enable_grad():
+            x = x if x.requires_grad else x.detach().requires_grad_()
+            (grad,) = autograd.grad(ctx.formula(x), x, cotangents, create_graph=True)
+        return grad
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (tensor(NUMBERS, dtype=float64, requires_grad=True),)
+
+
+def centred(x: Any) -> Any:
+    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 0.1).sqrt()
+
+
+class SumOfCentred(_Derived):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        ctx.formula = lambda x: (centred(x), centred(x).sum())
+        return ctx.formula(x)
+
+
+class MeanOfCentred(_Derived):
+    """Its gradient is nothing but roundings too."""
+
+    numbers = ((0.13, -0.13, 0.64, 0.1), (-0.54, 0.36, 1.3, 0.95), (-0.7, -1.27, -0.62, 0.04))
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        ctx.formula = lambda x: (x * centred(x).mean()).mean(-1)
+        return ctx.formula(x)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (tensor(MeanOfCentred.numbers, dtype=float64, requires_grad=True),)
+
+
+class AddsStride(Function):
+    """Wrong for a layout, in an output that is not zero."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * x.stride(0), x.sum()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any, grad_sum: Any) -> Any:
+        return 6 * grad_output + grad_sum
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (tensor(NUMBERS, dtype=float64, requires_grad=True),)
+
+
+def rules(function: Any) -> set[str]:
+    return {finding.rule for finding in check(function).findings()}
+
+
+@pytest.mark.parametrize("function", [SumOfCentred, MeanOfCentred])
+def test_roundings_in_another_order_are_no_finding(function: Any) -> None:
+    assert rules(function) == set()
+
+
+def test_an_output_that_reads_strides_is_one() -> None:
+    assert "GT112" in rules(AddsStride)
