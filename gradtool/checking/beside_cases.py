@@ -1,4 +1,4 @@
-"""The Function beside its cases: explored once all of them have passed."""
+"""The Function beyond its cases: explored once all of them have passed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def explored(
     left: float | None,
     tell: Callable[[str], None],
 ) -> tuple[list[CheckResult], Coverage | None]:
-    """Find arguments beside the cases at which the Function is wrong.
+    """Find arguments, other than those of the cases, at which the Function is wrong.
 
     A Function that is wrong at a case is left alone, and so is one that computes in less than the
     arguments say. Where its time runs out nothing is said: that it is slow at arguments that

@@ -38,7 +38,7 @@ from gradtool.verify.subject import Subject
 
 
 def listed_case(case: ResolvedCase) -> CaseResult:
-    """A case with no check made."""
+    """A case before any check."""
     return CaseResult(
         name=case.name,
         arguments=case.arguments,
@@ -63,7 +63,7 @@ def listed_function(planned: PlannedFunction) -> FunctionResult:
 def check_case(
     unit: Unit, checkable: Checkable, case: ResolvedCase, limit: float | None = None
 ) -> Checked:
-    """Ask every rule of one case, within `limit` seconds.
+    """Check every rule at one case, within `limit` seconds.
 
     An exception of gradtool itself passes; what the user's code raises is a finding.
     """
@@ -163,7 +163,7 @@ def _reported(case: ResolvedCase, settings: Settings) -> set[str]:
 
 
 def _only_asked(settings: Settings) -> set[str]:
-    """Rules that are asked for the sake of those that look at the whole of a Function."""
+    """Rules that are checked because rules about a Function as a whole need them."""
     codes_to_check = (
         set(configured_ignores(settings)) if codes.NEEDLESS in settings.codes else set()
     )
@@ -174,13 +174,13 @@ def _only_asked(settings: Settings) -> set[str]:
 
 @cache
 def _found_by_the_gate() -> frozenset[str]:
-    """Rules that are answered where the code of a Function could not run at all."""
+    """Rules that report code of a Function that could not run at all."""
     return frozenset(code for code in _running() if RULES[code].check is None)
 
 
 @cache
 def _running() -> frozenset[str]:
-    """Rules that are asked whatever is selected."""
+    """Rules that are always checked, whatever is selected."""
     return codes.matching([Family.RUNNING.value])
 
 
@@ -194,7 +194,7 @@ def _is_in_doubt(outcome: Outcome) -> bool:
 
 
 def _ignored(settings: Settings, checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """The rules that were not asked because the configuration says why."""
+    """The rules that the configuration ignores, with its reasons."""
     answered = {check.rule for check in checks} | _found_by_the_gate()
     return [
         CheckResult(rule=c, verdict=Verdict.SKIPPED, skip=skip, proves=RULES[c].proves)

@@ -15,7 +15,7 @@ from gradtool.spelling import did_you_mean
 
 
 def require_surrogates(checkable: Checkable, settings: Settings) -> None:
-    """Refuse a declaration that the module does not bear out.
+    """Refuse a declaration that does not match the module.
 
     Raises:
         NoCase: ``forward`` has no argument of that name, or the module no such function.

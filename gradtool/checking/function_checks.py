@@ -30,7 +30,7 @@ _WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED)
 
 @dataclass(frozen=True)
 class Checked:
-    """A case that was checked, with what is of use only together with the other cases."""
+    """A checked case, with data that is useful only together with other cases."""
 
     result: CaseResult
     silenced: frozenset[str] = frozenset()
@@ -62,7 +62,7 @@ def checks_of_function(
 
 
 def _is_right(cases: Iterable[Checked], settings: Settings) -> bool:
-    """Return True if nothing is wrong but what the configuration ignores."""
+    """Return True if nothing is wrong except what the configuration ignores."""
     return not any(
         check.verdict in _WRONG and settings.excuse(check) is None
         for case in cases

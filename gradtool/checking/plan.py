@@ -30,7 +30,7 @@ from gradtool.spelling import known_names
 
 @dataclass
 class PlannedFunction:
-    """A unit, the Function it speaks of, and its cases or why it has none."""
+    """A unit, its Function, and the cases or the reason why there are none."""
 
     unit: Unit
     checkable: Checkable
@@ -112,7 +112,7 @@ def _planned(
 
 
 def _odd(unit: Unit, checkable: Checkable, method: str, error: Exception) -> CheckResult:
-    """GT002 for what code of the user's own raised where none is expected to run."""
+    """GT002 for an exception of the user's code where none of it should run."""
     raised = describe(error, checkable.folder)
     message = f"{method} raised {raised.summary} while gradtool looked for its arguments"
     reason = NoCase(message, detail=raised.detail, location=raised.location)

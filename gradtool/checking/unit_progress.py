@@ -41,7 +41,7 @@ class UnitProgress:
 
     @property
     def location(self) -> Location:
-        """The location of the Function, as far as it is known."""
+        """The location of the Function, if known."""
         known = Location(path=self.unit.shown, line=self.unit.line)
         return self._listed.function.location if self._listed else known
 

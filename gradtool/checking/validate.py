@@ -68,7 +68,7 @@ def _require_valid_processes(options: ExecutionOptions) -> None:
 
 
 def _refuse_requirements_of_parts(options: SelectionOptions) -> None:
-    """Refuse to require a number of Functions of a part of a run."""
+    """Refuse to require a number of Functions of only part of a run."""
     for flag, value in options.narrowing.items():
         if value is not None:
             more = "; pass --require-functions to gradtool merge" if flag == "--shard" else ""

@@ -59,7 +59,7 @@ class Listener(Protocol):
 
 
 class WorkerSession:
-    """Does one piece of work after the other; what a module imported stays imported."""
+    """Does the work piece by piece; imported modules stay imported."""
 
     def __init__(self) -> None:
         self._loaders: dict[str, Loader] = {}
@@ -183,7 +183,7 @@ class WorkerSession:
 
     @contextmanager
     def opened(self, unit: Unit) -> Iterator[PlannedFunction]:
-        """The same for the time of a block, in which its code can run.
+        """The same for the duration of a block, in which its code can run.
 
         Raises:
             LoadError: Its module cannot be loaded.
@@ -245,7 +245,7 @@ def check_planned(
     active: Active = nullcontext,
     second: SecondEngine | None = None,
 ) -> tuple[CheckResult, ...]:
-    """Check the cases of a Function, one after the other.
+    """Check the cases of a Function one by one.
 
     Args:
         planned: The Function and its cases.

@@ -1,4 +1,4 @@
-"""The ``gradtool`` command: what it is called with, and which command that is."""
+"""The ``gradtool`` program: it parses the arguments and runs the command."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str], command: str) -> ExitCode:
-    """Let Typer parse; what it returns is the work, which is done outside it.
+    """Let Typer parse, then do the work that it returns.
 
     Typer would turn a keyboard interrupt or a broken pipe into exit codes of its own.
     """

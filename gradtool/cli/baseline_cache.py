@@ -83,7 +83,7 @@ class RunHistory:
         return add_notices(report, self._notices)
 
     def _settle(self, baseline: Baseline, report: Report) -> Baseline:
-        """The baseline as it is after the run, in its file too."""
+        """Write the baseline as it is after the run."""
         gone = obsolete(baseline, report, self.options)
         if self._place is None:
             return self._shrunk(baseline, len(gone), baseline.without(gone))

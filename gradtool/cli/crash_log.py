@@ -94,7 +94,7 @@ def _version(package: str) -> str:
 
 
 def _known(question: Callable[[], str]) -> str:
-    """The answer to a question; the log has to be written even where there is none."""
+    """The answer to a question, or why there is none: the log must be written anyway."""
     try:
         return question()
     except Exception as error:

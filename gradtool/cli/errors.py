@@ -33,7 +33,7 @@ def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = Fal
 
 
 def refuse(message: str) -> ExitCode:
-    """Say in one line why the command cannot be carried out as given."""
+    """Say in one line why the command cannot run as given."""
     print(f"error: {message}", file=sys.stderr)
     return ExitCode.USAGE
 

@@ -43,7 +43,7 @@ def interrupted() -> ExitCode:
 
 
 def exit_code(report: Report, *, strict: bool) -> ExitCode:
-    """The exit code for a run that came to its end or was interrupted.
+    """The exit code for a run that finished or was interrupted.
 
     Args:
         report: What the run found out.

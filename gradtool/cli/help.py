@@ -102,7 +102,7 @@ class CommandHelp(TyperCommand):
 
 
 def _with_number(arguments: Sequence[str]) -> Iterator[str]:
-    """Give a ``--durations`` that no number follows its number."""
+    """Give ``--durations`` its default number if none follows it."""
     for argument, following in zip_longest(arguments, arguments[1:], fillvalue=""):
         bare = argument == "--durations" and not following.lstrip("-").isdecimal()
         yield f"--durations={_DURATIONS}" if bare else argument
@@ -115,7 +115,7 @@ def _section(parameter: Any) -> str:
 
 
 class ProgramHelp(TyperGroup):
-    """The program, whose help begins with what a newcomer types first."""
+    """The program; its help begins with the first steps."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the first steps, the commands with whole descriptions, and the options."""

@@ -32,7 +32,7 @@ _LOOK_EVERY = 100
 
 
 def watch(options: CheckOptions, check: Check) -> ExitCode:
-    """Make a run, and another of what changed whenever a file is saved.
+    """Run once, then recheck what changed whenever a file is saved.
 
     A run that cannot start is reported, and what it should have checked is checked after the
     next change.
@@ -107,7 +107,7 @@ class _State:
         """Node ids by the paths of their modules."""
 
     def update(self, report: Report) -> None:
-        """Replace what is known of the modules of a run."""
+        """Update what is known about the modules of a run."""
         for module in report.modules:
             found = module_rows(module, strict=report.strict)
             self._failed[module.path] = [row.node_id for row in found if row.verdict in STOPPING]
@@ -130,7 +130,7 @@ def _shown(path: str) -> str:
 
 
 def _clear() -> None:
-    """Clear a terminal, so that only the last run is in sight."""
+    """Clear a terminal, so that only the last run is visible."""
     if sys.stdout.isatty():
         print("\x1b[2J\x1b[3J\x1b[H", end="", flush=True)
 

@@ -18,7 +18,7 @@ from gradtool.verify.rules import codes
 
 
 class NoCase(Exception):  # noqa: N818 - the state of a Function, not a fault of the program
-    """No arguments could be made for a Function.
+    """No arguments could be created for a Function.
 
     Args:
         message: Why, in one line.
@@ -86,7 +86,7 @@ def import_terminated(
 
 
 def _slow(termination: Termination) -> str:
-    """The import that ran when the time was up."""
+    """The import that was running when the time ran out."""
     place = termination.location
     if termination.code != codes.TIMED_OUT or place is None or place.line is None:
         return ""

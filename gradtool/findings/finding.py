@@ -78,7 +78,7 @@ def replay_command(node: str, code: str, settings: Settings) -> str:
 
 
 def derive_command(node: str) -> str:
-    """A command line that writes a right backward for the Function of a node."""
+    """A command line that writes a correct backward for the Function of a node."""
     return f"gradtool derive {shlex.quote(as_argument(node.partition('[')[0]))}"
 
 
@@ -129,7 +129,7 @@ def _only_line(location: Location) -> Source | None:
 
 
 def _first(lines: list[str], at: int, most: int) -> int:
-    """Go up to `most` lines up, but do not begin with an empty line."""
+    """Go at most `most` lines up, but do not begin with an empty line."""
     first = max(at - most, 0)
     while first < at and not lines[first].strip():
         first += 1

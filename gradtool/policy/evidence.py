@@ -2,7 +2,7 @@
 
 A worker may have nothing to compare, since all tensors of its cases are empty, or may have been
 kept from comparing. The counts decide, not the reason: a Function whose cases compared nothing
-is unverified, unless the check of it found a broken rule, or found that there is no derivative.
+is unverified, unless its check found a violated rule, or found that there is no derivative.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HINT = (
 
 
 def require_evidence(run: RunSettings) -> Policy:
-    """Mark Functions as unverified at whose cases nothing was compared."""
+    """Mark a Function as unverified if nothing was compared at its cases."""
 
     def function(node: str, result: FunctionResult) -> FunctionResult:
         unit = run.units.get(node)

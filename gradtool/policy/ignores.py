@@ -66,7 +66,7 @@ class Comments:
 
 
 def apply_configured_ignores(run: RunSettings) -> Policy:
-    """Skip each broken check that the configuration excuses."""
+    """Skip each failed check that the configuration ignores."""
 
     def policy(report: Report) -> Report:
         modules = tuple(_configured(module, run) for module in report.modules)

@@ -26,7 +26,7 @@ _ALONE = "the arguments were inferred, and no other case confirms the finding"
 
 
 def doubt_lone_failures(report: Report) -> Report:
-    """Turn failures at some of the arguments that were read into unverified checks.
+    """Turn failures at only some of the inferred arguments into unverified checks.
 
     Findings at all of them stay, with a hint at where the arguments come from.
     """

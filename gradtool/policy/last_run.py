@@ -84,7 +84,7 @@ def updated(
 
 
 class KnownFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The facts needed to check for a finding again."""
+    """The data needed to replay a finding."""
 
     node: str
     """``path/mod.py::Function[case]::GT101``."""

@@ -48,7 +48,7 @@ _SWITCHES: Mapping[str, tuple[_Place, bool]] = {
 def replaying(
     options: CheckOptions, identifier: str, known: Sequence[KnownFinding], where: str | None
 ) -> CheckOptions:
-    """The options that ask for one finding, and for nothing else.
+    """The options that check for one finding and nothing else.
 
     Options that were given hold; what they leave open is as it was when the finding was made.
 

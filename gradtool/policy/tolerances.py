@@ -1,4 +1,4 @@
-"""Report tolerances past their last day (GT512), and list those in force."""
+"""Report expired tolerances (GT512), and list those in force."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMED = 3
 
 
 def report_expired_tolerances(run: RunSettings) -> Policy:
-    """Add GT512 to the first case of each tolerance past its last day."""
+    """Add GT512 to the first case of each expired tolerance."""
     today = datetime.now(UTC).date()
 
     def function(node: str, result: FunctionResult) -> FunctionResult:

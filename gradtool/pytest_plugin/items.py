@@ -53,7 +53,7 @@ class ModuleFile(pytest.File):
 
 
 class CheckItem(pytest.Item):
-    """The test of a Function at a case, of a Function beside its cases, or of an import."""
+    """The test of a Function at a case, of the Function itself, or of an import."""
 
     run: FunctionRun | Answered
     strict: bool
@@ -126,7 +126,7 @@ def _why_skipped(checks: Sequence[CheckResult]) -> str:
 
 
 class CheckFailedError(Exception):
-    """Rules are broken, or could not be verified."""
+    """Rules are violated, or could not be verified."""
 
     def __init__(self, findings: list[Finding]) -> None:
         super().__init__(*(finding.message for finding in findings))

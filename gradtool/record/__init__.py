@@ -1,1 +1,1 @@
-"""Recording: the arguments that a program passes to its Functions, written as cases."""
+"""Recording: arguments that a program passes to its Functions, written as cases."""

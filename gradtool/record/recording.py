@@ -17,7 +17,7 @@ _INJECTED = Path(__file__).resolve().parent / "injected"
 def record(
     command: Sequence[str], *, engine: str | None, limit: int, root: Path
 ) -> tuple[int, list[Recorded]]:
-    """Run `command` and return its exit code and what its Functions were called with.
+    """Run `command` and return its exit code and the arguments of its Functions.
 
     Args:
         command: A program and its arguments. Every Python it starts is observed, unless it ignores

@@ -1,4 +1,4 @@
-"""Findings as every format needs them: which there are, their order, and their texts."""
+"""Findings as every format needs them: their selection, order and text."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def title(finding: Finding) -> str:
 
 
 def subject(finding: Finding) -> str:
-    """``Function[case]``, or the module where the finding is of it as a whole."""
+    """``Function[case]``, or the module if the finding is about all of it."""
     owner = finding.node_id.removesuffix(f"::{finding.rule}")
     return printable(owner.rsplit("::", 1)[-1])
 

@@ -97,7 +97,7 @@ def check(
 
 
 def _require_watchable(request: _Request, *, collect_only: bool) -> None:
-    """Refuse what makes no sense for a run that never ends.
+    """Refuse options that make no sense for a run that never ends.
 
     Raises:
         UsageError: There is such an option.

@@ -1,4 +1,4 @@
-"""``gradtool derive``: write a correct backward for a Function, and check it."""
+"""``gradtool derive``: write a correct backward for a Function and check it."""
 
 from __future__ import annotations
 

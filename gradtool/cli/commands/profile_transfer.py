@@ -232,7 +232,7 @@ def _measure_and_write(
 
 
 def _watched(options: TransferOptions, requirements: Any, quiet: int, color: str) -> TransferReport:
-    """Measure, with a bar on a terminal."""
+    """Measure, with a progress bar on a terminal."""
     from gradtool.transfer.runner import profile
 
     if quiet or not sys.stderr.isatty():
@@ -246,7 +246,7 @@ def _watched(options: TransferOptions, requirements: Any, quiet: int, color: str
 
 
 def _pictures(plot: str | None) -> list[OutputRequest]:
-    """The plot, if one is asked for."""
+    """The plot, if requested."""
     if plot is None:
         return []
     from gradtool.cli.output.reports import OutputRequest

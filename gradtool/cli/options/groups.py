@@ -198,7 +198,7 @@ class ExecutionGroup:
 
 
 def _number_of(jobs: str | None) -> int | None:
-    """The number after ``-j``; None for as many as there are CPUs."""
+    """The number after ``-j``; None stands for one per CPU."""
     if jobs is None or jobs == "auto":
         return None
     if not jobs.isdecimal() or int(jobs) < 1:

@@ -67,7 +67,7 @@ class Display:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[Watcher | None]:
-        """A watcher for the time of a run: a progress bar on a terminal, else none.
+        """A watcher for the duration of a run: a progress bar on a terminal, or none.
 
         What the checked code prints goes to standard error, because standard output
         belongs to the report.

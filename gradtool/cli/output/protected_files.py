@@ -17,7 +17,7 @@ _PROTECTED = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseli
 
 
 def read_by(options: CheckOptions) -> list[str | None]:
-    """The files that a run of the gate was given: what it checks, and a configuration."""
+    """The files given to a run: those that it checks, and a configuration."""
     return [*(split_path(path)[0] for path in options.selection.paths), options.config.file]
 
 

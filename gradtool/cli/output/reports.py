@@ -78,7 +78,7 @@ def claim_outputs(
     others: Sequence[OutputRequest] = (),
     inputs: Sequence[str | None] = (),
 ) -> Iterator[list[Output]]:
-    """Claim a place for every ``FORMAT=PATH`` of `requests` for the time of a run.
+    """Claim a place for every ``FORMAT=PATH`` of `requests` for the duration of a run.
 
     Args:
         requests: The values of ``--report``.
