@@ -1,7 +1,7 @@
 """A module, whose gradients are checked with respect to its inputs and parameters.
 
-Name it, as in ``gradtool check samples/layer.py::Scale``, or describe it in gradtool.yaml, as under
-`module` there; then gradtool finds it by itself.
+To check it, name it, as in ``gradtool check samples/layer.py::Scale``, or describe it in
+gradtool.yaml, as the entry with `module` there does.
 """
 
 from gradtool import randn

@@ -283,7 +283,7 @@ Noise adds an error of at most `noise / h = {cheap_error}`; the actual error is 
 one-sided quotients differ by {gap}, no more than the curvature explains, so there is no sign of a
 kink. If `backward` were correct and gave {right}, the check of this entry would end here, after two
 evaluations, because the two agree within the tolerance (step 6). This `backward` disagrees, and the
-cheap pass never decides a disagreement.
+cheap pass never settles a disagreement.
 
 ## 4. The ladder
 
