@@ -47,7 +47,7 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
 
     Args:
         report: What the run found out.
-        strict: Whether warnings stop the gate.
+        strict: Whether warnings fail the run.
     """
     from gradtool.verify.rules import codes  # Not needed to print the help.
 

@@ -1,4 +1,4 @@
-"""The Functions that a source declares, by its syntax tree: nested and local ones too.
+"""The Functions that a source declares, by its syntax tree, including nested and local ones.
 
 A base is followed through imports and assignments of names to PyTorch's ``Function``. One that
 comes from elsewhere is looked up in the loaded module, where there is one.

@@ -31,7 +31,7 @@ def repository(folder: Path, flag: str = CHANGED_SINCE) -> Path:
 
 
 def branching_point(top: Path, ref: str, flag: str = CHANGED_SINCE) -> str:
-    """The merge base of `ref` and the present commit.
+    """The merge base of `ref` and the current commit.
 
     Changes that others made to `ref` in the meantime do not count.
 

@@ -24,7 +24,7 @@ RESERVED = frozenset({*sys.stdlib_module_names, "gradtool", "numpy"})
 
 
 class ImportRoot:
-    """A folder that imports start in, and the modules that came from it."""
+    """A folder from which imports start, and the modules loaded from it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

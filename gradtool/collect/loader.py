@@ -108,7 +108,7 @@ class LoadedModule:
             return inventory(self.module, self.tree)
 
     def active(self) -> AbstractContextManager[None]:
-        """While code of the module runs, let its imports find what they found at load."""
+        """While code of the module runs, let its imports find the same modules as at load."""
         return _imports_of(self.root, self.engine)
 
 
@@ -384,7 +384,7 @@ _IS_ELSEWHERE = re.compile(
 
 
 def _is_of_users(error: BaseException, folder: Path) -> bool:
-    """Return True if a line of the user's raised this, and not for want of what is elsewhere."""
+    """Return True if the user's own line raised this, and not because something is missing."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames or not Path(frames[-1].filename).is_relative_to(folder):
         return False

@@ -123,7 +123,7 @@ _REFUSAL = re.compile(r"differentia|support|implement|gradient|backward|inferenc
 
 
 def _refuses(function: Any) -> bool:
-    """Return True for a body that only raises, in words that say why."""
+    """Return True for a body that only raises an error that says why."""
     body = _body(function)
     if len(body) != 1 or not isinstance(body[0], ast.Raise) or body[0].exc is None:
         return False

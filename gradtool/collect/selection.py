@@ -53,7 +53,7 @@ class Selection:
 
     @property
     def passed_over(self) -> tuple[str, ...]:
-        """Phrases that name what was left out."""
+        """Phrases for the modules and Functions that were left out."""
         count = self._left_out
         modules = f"{count} module{'s' if count > 1 else ''} unchanged since {self._ref}"
         return (*([modules] if count else []), *self._passed_over)

@@ -38,7 +38,7 @@ class Tolerance:
     """What the import raised at first."""
 
     def run(self, attempt: Callable[[], ModuleType]) -> ModuleType:
-        """Import by `attempt`, as often as a statement can be replaced that failed.
+        """Import by `attempt`, again each time a failed statement can be replaced.
 
         Raises:
             Exception: What the import raised at last.

@@ -1,4 +1,4 @@
-"""One Function: recorded at its case, reversed, written, and checked by the gate at every case."""
+"""One Function: recorded at its case, reversed, written, and checked at every case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gradtool.results.report import Severity, Verdict
 
 @dataclass(frozen=True)
 class Derived:
-    """A class that the gate passed.
+    """A class that passed the check.
 
     Args:
         text: Its source.
@@ -47,10 +47,10 @@ class Derived:
 
 
 def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
-    """Write a right backward for a Function.
+    """Write a correct backward for a Function.
 
     Raises:
-        NotDerivable: Forward cannot be recorded, or the gate finds fault with what was written.
+        NotDerivable: Forward cannot be recorded, or the written class fails the check.
     """
     wanted = wanted or Wanted()
     if not planned.checkable.is_function:
@@ -194,7 +194,7 @@ def compiled(cls: Any, text: str) -> Any:
 
 
 def faults(planned: PlannedFunction, made: Any) -> list[str]:
-    """Return what the gate finds wrong with a class at the cases of a Function."""
+    """Return what the check finds wrong with a class at the cases of a Function."""
     checkable = replace(planned.checkable, obj=made)
     found: list[str] = []
     for case in planned.cases:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class NotDerivable(Exception):  # noqa: N818 - the state of a Function, not a fault of the program
-    """Forward leaves what can be recorded, or nothing that was derived passes the gate.
+    """Forward leaves what can be recorded, or nothing that was derived passes the check.
 
     Args:
         message: One line.

@@ -164,7 +164,7 @@ def _split(value: Expression, found: set[Expression], known: set[Expression], na
 
 
 def _is_trivial(value: Expression, known: set[Expression]) -> bool:
-    """Return True for what costs nothing and reads well wherever it stands."""
+    """Return True for an expression that costs nothing and reads well anywhere."""
     if value.kind in {"leaf", "literal"} or (
         not value.is_tensor and not isinstance(value.value, tuple | list)
     ):

@@ -1,4 +1,4 @@
-"""The cotangent of an operation that no rule knows: the library is asked for its own."""
+"""The cotangent of an operation without a rule, from the library itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants that the documentation of a Function allows: more leading axes, broadcast arguments."""
+"""Variants that docstrings allow: more leading axes, broadcast arguments."""
 
 from __future__ import annotations
 

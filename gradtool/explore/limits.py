@@ -48,7 +48,7 @@ def beside_limits(
 
 
 def moved_limits(point: Point, branches: Branches) -> Iterator[Variant]:
-    """Yield variants in which a limit that is an argument lies among the values that it limits.
+    """Yield variants in which a limit passed as an argument lies among the values that it limits.
 
     Args:
         point: The arguments of the case, with all defaults.

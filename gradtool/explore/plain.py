@@ -30,7 +30,7 @@ def plain(
     step: int = 1,
     divided: Collection[str] = (),
 ) -> Iterator[Variant]:
-    """Yield variants of one argument each that is no tensor, then one of all such arguments.
+    """Yield variants of each argument that is not a tensor, then one of all such arguments.
 
     Args:
         point: The arguments of the case.

@@ -1,6 +1,6 @@
 """The baseline: findings that were there when a project began to use gradtool.
 
-They do not fail the gate, and everything new does. The file is made to be committed: its
+They do not fail a run, and everything new does. The file is made to be committed: its
 entries are sorted, name no line and no number, and read the same from any folder, because
 their paths are relative to the file.
 """

@@ -1,4 +1,4 @@
-"""Comments in checked code that tell the gate what to ignore, and why.
+"""Comments in checked code that tell gradtool what to ignore, and why.
 
 ``# gradtool: ignore[GT505] the table is constant`` holds for the statement it stands on, and for
 what is said of the method around it as a whole; on the line of a ``def`` or a ``class``, for all

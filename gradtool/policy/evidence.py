@@ -73,7 +73,7 @@ def _is_listed_only(check: CheckResult) -> bool:
 
 
 def _is_broken(check: CheckResult) -> bool:
-    """Return True if the check explains why nothing was compared, and stops the gate."""
+    """Return True if the check explains why nothing was compared, and fails the run."""
     if check.verdict is Verdict.FAIL:
         return any(finding.severity is Severity.ERROR for finding in check.findings)
     return check.verdict in (Verdict.ERROR, Verdict.UNVERIFIED)

@@ -38,7 +38,7 @@ def _all(report: Report) -> Iterator[Finding]:
 def check_findings(
     checks: tuple[CheckResult, ...], owner: str, location: Location
 ) -> Iterator[Finding]:
-    """The findings of some checks, and one for each that stops the gate without any."""
+    """The findings of some checks, and one for each that fails the run without any."""
     for check in checks:
         if check.findings:
             yield from check.findings

@@ -1,4 +1,4 @@
-"""The effect of a verdict on the gate, given the severities of its findings.
+"""The effect of a verdict on the run, given the severities of its findings.
 
 A check that found only notes, or only warnings in a run that is not strict, does not stop the
 gate.
@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from gradtool.results.report import CheckResult, Family, Finding, Severity, Verdict, worst
 
 STOPPING = frozenset({Verdict.FAIL, Verdict.UNVERIFIED, Verdict.ERROR})
-"""Verdicts that stop the gate."""
+"""Verdicts that fail the run."""
 
 
 def stops(finding: Finding, *, strict: bool) -> bool:
-    """Return True if a finding stops the gate: by its severity, and unless the baseline has it."""
+    """Return True if a finding fails the run: by its severity, and unless the baseline has it."""
     return not finding.known and _is_serious(finding, strict=strict)
 
 
@@ -26,7 +26,7 @@ def _is_serious(finding: Finding, *, strict: bool) -> bool:
 
 
 def standing(check: CheckResult, *, strict: bool) -> Verdict:
-    """The verdict of a check as the gate counts it."""
+    """The verdict of a check as the exit status counts it."""
     found = check.findings
     if check.verdict not in STOPPING or not found or any(stops(f, strict=strict) for f in found):
         return check.verdict
@@ -39,7 +39,7 @@ def standing(check: CheckResult, *, strict: bool) -> Verdict:
 
 
 def is_known(check: CheckResult, *, strict: bool) -> bool:
-    """Return True if the check does not stop the gate only because of the baseline."""
+    """Return True if the check does not fail the run only because of the baseline."""
     serious = [finding for finding in check.findings if _is_serious(finding, strict=strict)]
     return bool(serious) and all(finding.known for finding in serious)
 

@@ -23,7 +23,7 @@ def is_custom_op(value: object) -> bool:
 
 
 def implementation(op: Any) -> Any:
-    """Return the user's function of which an operator was made."""
+    """Return the user's function from which an operator was made."""
     return op._init_fn
 
 

@@ -222,7 +222,7 @@ class FunctionDifferentiable:
         return [self._with(bound) for bound in self._bound.variants()]
 
     def _with(self, bound: BoundFunction) -> FunctionDifferentiable:
-        """Copy this with other arguments that are no tensors."""
+        """Copy this with other values for the arguments that are not tensors."""
         other = copy(self)
         other._bound, other._calls = bound, Calls(bound)
         return other

@@ -177,7 +177,7 @@ def _record_materializing(node: type[Any]) -> None:
 
 
 def is_recording(cls: type[Any]) -> bool:
-    """Return True for a subclass that was made to record a Function of the user's."""
+    """Return True for a subclass created to record one of the user's Functions."""
     return _SilentSubclass in cls.__bases__
 
 

@@ -1,4 +1,4 @@
-"""The YAML of ``profile-transfer --config``, read with the gate's strict reader of YAML."""
+"""The YAML of ``profile-transfer --config``, read with the strict reader of ``gradtool.yaml``."""
 
 from __future__ import annotations
 

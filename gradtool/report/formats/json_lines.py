@@ -99,7 +99,7 @@ class CaseRecord(Struct, frozen=True, kw_only=True, tag_field="record", tag="cas
     """None for a Function or a module as a whole."""
     location: Location
     verdict: Verdict
-    """As the gate counts it: severities, ``--strict`` and the baseline are weighed in."""
+    """As the exit status counts it, with severities, ``--strict`` and the baseline."""
     declared: tuple[str, ...] = ()
     """What the Function declares about itself."""
     arguments: tuple[str, ...] = ()

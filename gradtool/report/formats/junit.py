@@ -97,7 +97,7 @@ def _case(row: Row, strict: bool) -> ET.Element:
 
 
 def _serious(row: Row, strict: bool) -> list[Finding]:
-    """The findings that stop the gate."""
+    """The findings that fail the run."""
     stopping = tuple(c for c in row.checks if standing(c, strict=strict) in STOPPING)
     found = list(check_findings(stopping, row.node_id, row.location))
     return [finding for finding in found if stops(finding, strict=strict)] or found
@@ -121,7 +121,7 @@ def _why_skipped(checks: Sequence[CheckResult]) -> str:
 
 
 def _output(row: Row, strict: bool) -> str:
-    """The arguments of a case, its cost, and findings that do not stop the gate."""
+    """The arguments of a case, its cost, and findings that do not fail the run."""
     lines = [printable(line) for line in row.case.arguments] if row.case is not None else []
     if row.case is not None:
         lines.append(evaluations(row.case.cost))

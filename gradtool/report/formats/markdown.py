@@ -39,7 +39,7 @@ def render(report: Report) -> str:
 
 
 _MOST_ROWS = 1000
-"""Of a table that would not fit with all of them; only what stopped the gate is in it."""
+"""Of a table that would not fit with all of them; only what failed the run is in it."""
 
 
 def _stopping(listed: list[Row]) -> list[Row]:

@@ -143,7 +143,7 @@ def _modules(report: Report, listed: list[Row]) -> Iterator[ET.Element]:
 
 
 def _row(row: Row, rules: Mapping[str, RuleInfo], strict: bool, *, figures: bool) -> ET.Element:
-    """A case, folded unless it stopped the gate."""
+    """A case, folded unless it failed the run."""
     found = list(check_findings(row.checks, row.node_id, row.location))
     summary = element(
         "summary",

@@ -124,7 +124,7 @@ class _Table:
 
 
 def _word(verdict: Verdict) -> str:
-    """The verdict; in capitals when it stops the gate, for eyes and logs without colour."""
+    """The verdict; in capitals when it fails the run, for eyes and logs without colour."""
     return verdict.value.upper() if verdict in STOPPING else verdict.value
 
 

@@ -135,7 +135,7 @@ class Rule:
     causes: tuple[str, ...] = ()
     """Codes of rules to blame where this one does not pass; asked only then."""
     check: Callable[[Subject], Answer] | None = None
-    """Answers the rule at one case; None where the gate itself finds the rule broken."""
+    """Answers the rule at one case; None if other code reports violations of it."""
     proves: str | None = None
     """The derivative that a pass shows to be right."""
     blames: tuple[str, ...] = ("backward", "vjp", "forward")
