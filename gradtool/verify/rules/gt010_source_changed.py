@@ -56,7 +56,7 @@ Right example
 How to fix
 ----------
 
-Generate code before the gate runs, into a separate file, and check that file.
+Generate code before gradtool runs, into a separate file, and check that file.
 
 Reference
 ---------

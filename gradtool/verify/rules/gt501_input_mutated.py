@@ -4,9 +4,9 @@ What it does
 ------------
 
 Compares the values of every input before and after forward. Inputs passed to ``ctx.mark_dirty`` may
-change. For an input that requires a gradient this is an error, for any other a warning. It is only
-a note for a buffer of statistics, such as the ``running_mean`` of a batch norm: an input without a
-gradient whose name says that forward updates it.
+change. For an input that requires a gradient, a change is an error; for any other input, a warning.
+It is only a note for a buffer of statistics, such as the ``running_mean`` of a batch norm: an input
+without a gradient whose name says that forward updates it.
 
 Why it matters
 --------------

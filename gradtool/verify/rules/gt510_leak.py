@@ -48,9 +48,9 @@ Right example
 How to fix
 ----------
 
-Put nothing on ctx that leads back to ctx: not ctx itself, no function that uses it, and no output
-(save outputs with ``ctx.save_for_backward``). Do not keep a ctx or an output in an attribute of the
-class or a global variable; keep ``output.detach()`` instead.
+Put nothing on ctx that leads back to ctx: neither ctx itself, nor a function that uses it, nor an
+output (save outputs with ``ctx.save_for_backward``). Do not keep a ctx or an output in an attribute
+of the class or a global variable; keep ``output.detach()`` instead.
 
 Reference
 ---------

@@ -11,7 +11,7 @@ Why it matters
 --------------
 
 The gradient at this point is a choice (a subgradient), and a test should not depend on it by
-accident. The note never fails the run.
+accident.
 
 Wrong example
 -------------
