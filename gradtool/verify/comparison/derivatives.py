@@ -416,18 +416,17 @@ class Derivatives:
 
         A gradient that moves in steps, and is constant between them, is that of straight pieces.
         """
-        rounding_floor = self._numeric.rounding_floor(argument)
-        lost = is_unresolved(analytic, numeric, rounding_floor, decision, self._reaches[argument])
-        if (
-            self.cancellation_scale is not None
-            and self.cancellation_scale.shape == analytic.shape[:1]
-        ):
-            lost |= is_below_rounding_floor(
-                analytic, numeric, self._numeric.rounding_floor(argument, self.cancellation_scale)
-            )
+        floor_of = partial(self._numeric.rounding_floor, argument)
+        lost = is_unresolved(analytic, numeric, floor_of(), decision, self._reaches[argument])
+        terms = self.cancellation_scale
+        if terms is not None and terms.shape == analytic.shape[:1]:
+            lost |= is_below_rounding_floor(analytic, numeric, floor_of(terms))
             stepped = (decision == Decision.UNVERIFIED) & (numeric.status == Status.STEPPED)
-            coarse = self._numeric.is_made_of_roundings(self.cancellation_scale)[:, None]
+            coarse = self._numeric.is_made_of_roundings(terms)[:, None]
             lost |= stepped & (coarse | (analytic == 0))
+        if ((decision == Decision.FAIL) & ~lost).any():
+            floor = floor_of(self._numeric.cancellation_scale)
+            lost |= is_below_rounding_floor(analytic, numeric, floor)
         return lost
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -134,6 +134,22 @@ class Numeric:
         )
         lengths = np.array([line.scale for line in self._lines(argument)])
         return np.asarray(ROUNDING_FLOOR_ROUNDINGS * roundings[:, None] / lengths)
+
+    @cached_property
+    def cancellation_scale(self) -> FloatArray:
+        """For each entry of an output the size of the numbers that such entries are differences of.
+
+        Single precision rounds these so much more that it shows, in most entries if not in all.
+        """
+        with np.errstate(all="ignore"):  # Zeros and infinities come back as themselves.
+            single = [p.astype(np.float32) if p.dtype == np.float64 else p for p in self.point]
+        rounded = [p.astype(own.dtype) for p, own in zip(single, self.point, strict=True)]
+        with np.errstate(invalid="ignore"):
+            difference = np.abs(self._sampler.at(single) - self._sampler.at(rounded))
+        sizes = np.nan_to_num(difference, posinf=0.0) / epsilon(np.dtype(np.float32))
+        for rows in self._layout.blocks():
+            sizes[rows] = sizes[rows].max(initial=0.0)
+        return np.asarray(sizes)
 
     def is_made_of_roundings(self, cancellation_scale: FloatArray) -> BoolArray:
         """Flag outputs that move in coarse steps because they are small next to their terms."""

@@ -14,6 +14,7 @@ from gradtool.verify.protocol.coordinates import BoolArray, is_continuous
 from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.rules._rule import Flaw
 from gradtool.verify.thresholds.rules import (
+    JITTER_POINTS,
     REPEATED_RESULT_ROUNDINGS,
     SAME_GRADIENT_JITTERS,
     SAME_GRADIENT_ROUNDINGS,
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 
 Gradients = Sequence[Array | None]
-
-_CLOSE_POINTS = 5
-"""At three, results that are only roundings are equal by chance now and then."""
 
 
 def gradient_difference(
@@ -95,13 +93,13 @@ def jitter_of_output(subject: Subject, number: int) -> float:
 
 def _close_runs(subject: Subject) -> list[Observation]:
     first = subject.first
-    points = [[_moved(primal, times) for primal in first.primals] for times in range(_CLOSE_POINTS)]
+    points = [[_moved(primal, times) for primal in first.primals] for times in range(JITTER_POINTS)]
     return [subject.function.call(point, first.cotangents) for point in points]
 
 
 def _second_difference(arrays: Sequence[Array | None]) -> float:
     there = [each for each in arrays if each is not None and np.isfinite(each).all()]
-    if len(there) < _CLOSE_POINTS or not is_continuous(there[0].dtype):
+    if len(there) < JITTER_POINTS or not is_continuous(there[0].dtype):
         return 0.0
     return float(np.abs(np.diff(there, 2, axis=0)).max(initial=0.0))
 

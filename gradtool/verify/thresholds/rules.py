@@ -9,6 +9,12 @@ and choose other kernels; a condition number of 1e4 is granted to them. Doubled:
 GT113).
 """
 
+JITTER_POINTS = 5
+"""Points close together at which results are compared to see how smooth they are. Doubled: twice
+the evaluations of a difference that is looked into. Halved: results that are only roundings are
+equal at all points by chance now and then, and reported (GT107 to GT112).
+"""
+
 SAME_GRADIENT_JITTERS = 30.0
 """Unit: second difference of the gradient at three points next to each other. A Function that
 computes in float32 inside rounds each term anew in another layout or order; the second difference
