@@ -10,13 +10,13 @@ GT113).
 """
 
 JITTER_POINTS = 5
-"""Points close together at which results are compared to see how smooth they are. Doubled: twice
-the evaluations of a difference that is looked into. Halved: results that are only roundings are
+"""Unit: points, close together, that show how smooth a result is. Doubled: twice the
+evaluations of a difference that is looked into. Halved: results that are only roundings are
 equal at all points by chance now and then, and reported (GT107 to GT112).
 """
 
 SAME_GRADIENT_JITTERS = 30.0
-"""Unit: second difference of the gradient at three points next to each other. A Function that
+"""Unit: second difference of the gradient at points next to each other. A Function that
 computes in float32 inside rounds each term anew in another layout or order; the second difference
 is the sum of four such roundings at one entry, and other entries may have some times as much.
 Doubled: mistakes of 60 roundings pass in a backward that loses its digits at every point. Halved:
