@@ -356,9 +356,20 @@ def _has_both(cls: type[Any]) -> bool:
 
 
 def _is_once_differentiable(cls: type[Any]) -> bool:
-    """Return True if the method that computes gradients is marked ``once_differentiable``."""
+    """Return True if the method that computes gradients is marked ``once_differentiable``.
+
+    One that asks whether it may run a backward inside refuses a second derivative as loudly.
+    """
     methods = (cls.vjp, cls.backward)
-    return any(library().is_once_differentiable(method) for method in methods)
+    return any(
+        library().is_once_differentiable(method)
+        or _ASKS_FOR_BACKWARD & set(getattr(inspect.unwrap(method), "__code__", _NO_CODE).co_names)
+        for method in methods
+    )
+
+
+_ASKS_FOR_BACKWARD = {"_is_checkpoint_valid", "is_checkpoint_valid"}
+_NO_CODE = (lambda: None).__code__
 
 
 def _calls_once_differentiable(cls: type[Any]) -> bool:

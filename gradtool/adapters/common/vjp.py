@@ -47,14 +47,40 @@ def _gradients(
     roots = _roots(outputs, cotangents)
     if not roots:
         return (None,) * len(targets)
-    gradients: Sequence[Any] = library().torch.autograd.grad(
-        [output for output, _ in roots],
-        targets,
-        [cotangent for _, cotangent in roots],
+    ends, sent = zip(*roots, strict=True)
+    return _found(ends, sent, targets)
+
+
+def _found(ends: Sequence[Any], sent: Sequence[Any], targets: Sequence[Any]) -> Sequence[Any]:
+    try:
         # Many cotangents go through one graph, one after the other.
-        retain_graph=True,
-        allow_unused=True,
-    )
+        gradients: Sequence[Any] = library().torch.autograd.grad(
+            ends, targets, sent, retain_graph=True, allow_unused=True
+        )
+    except RuntimeError as error:
+        if not _asks_for_backward(error):
+            raise
+        return _accumulated(ends, sent, targets)
+    return gradients
+
+
+def _asks_for_backward(error: RuntimeError) -> bool:
+    """Return True for a backward that runs another one inside, as activation checkpoints do.
+
+    PyTorch's own refuses ``autograd.grad``, which would have to stop at its targets inside too.
+    """
+    message = str(error)
+    return ".grad()" in message and ".backward()" in message
+
+
+def _accumulated(ends: Sequence[Any], sent: Sequence[Any], targets: Sequence[Any]) -> Sequence[Any]:
+    """Return the gradients that ``backward()`` adds to the targets, which are leaves."""
+    for target in targets:
+        target.grad = None
+    library().torch.autograd.backward(ends, sent, retain_graph=True)
+    gradients = [target.grad for target in targets]
+    for target in targets:
+        target.grad = None
     return gradients
 
 
@@ -89,10 +115,7 @@ def undefined_gradients(outputs: Sequence[Any], leaves: Sequence[Any]) -> tuple[
     torch = library().torch
     with torch.enable_grad():
         end = _silent_function(torch.autograd.Function).apply(*recorded)
-    gradients: tuple[Any, ...] = torch.autograd.grad(
-        end, list(leaves), retain_graph=True, allow_unused=True
-    )
-    return gradients
+    return tuple(_found([end], [None], list(leaves)))
 
 
 @functools.cache
