@@ -23,7 +23,8 @@ from gradtool.engine._ops.core.op import FUNCTIONS
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._overrides import attach as _attach_overrides
 from gradtool.engine._settings import SETTINGS as _SETTINGS
-from gradtool.engine._tensor import Size, Tensor
+from gradtool.engine._size import Size
+from gradtool.engine._tensor import Tensor
 from gradtool.engine.amp.autocast_mode import (
     autocast,
     get_autocast_cpu_dtype,

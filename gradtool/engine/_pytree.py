@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradtool.engine._tensor import Size
+from gradtool.engine._size import Size
 
 
 @dataclass(frozen=True, eq=True)

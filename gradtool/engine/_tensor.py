@@ -20,6 +20,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device, device_of
 from gradtool.engine._modes import marking, modes, unshared
+from gradtool.engine._size import Size, as_size
 from gradtool.engine._tensor_methods import TensorMethods
 from gradtool.engine._views import (
     DetachedInferenceStorage,
@@ -44,22 +45,6 @@ from gradtool.engine.autograd._node import (
 
 ndarray = np.ndarray
 _new = object.__new__
-
-
-class Size(tuple[int, ...]):
-    """A shape."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """The product of the extents."""
-        count = 1
-        for extent in self:
-            count *= extent
-        return count
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
 
 
 def _own_storage() -> Storage | None:
@@ -131,7 +116,7 @@ class Tensor(TensorMethods):
     @property
     def shape(self) -> Size:
         """Extent of each dimension."""
-        return Size(self._array.shape)
+        return as_size(Size, self._array.shape)
 
     @property
     def ndim(self) -> int:

@@ -17,7 +17,8 @@ from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
 from gradtool.engine._narrow import LIMITS
 from gradtool.engine._ops.creation.literals import from_numpy
-from gradtool.engine._tensor import Size, Tensor, to_numpy
+from gradtool.engine._size import Size
+from gradtool.engine._tensor import Tensor, to_numpy
 from gradtool.engine.nn.parameter import Parameter
 
 _MARK = b"gradtool tensors 1\n"

@@ -10,7 +10,8 @@ from gradtool.engine import _dtypes
 from gradtool.engine._device import CPU
 from gradtool.engine._errors import ContractError, ContractTypeError
 from gradtool.engine._ops.core.primitive_node import bring_back
-from gradtool.engine._tensor import Size, Tensor
+from gradtool.engine._size import Size
+from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._grad_dtype import takes
 from gradtool.engine.autograd._node import OutputInfo
 

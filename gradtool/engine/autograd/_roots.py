@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradtool.engine._errors import ContractError
-from gradtool.engine._tensor import Size, Tensor, wrap
+from gradtool.engine._size import Size
+from gradtool.engine._tensor import Tensor, wrap
 from gradtool.engine.autograd._node import GradientEdge, Nowhere
 
 Root = Tensor | GradientEdge

@@ -24,7 +24,8 @@ from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.overlap import has_repeats
 from gradtool.engine._ops.shape.shape import reshape_own
 from gradtool.engine._settings import preserve_format
-from gradtool.engine._tensor import CHANNELS_LAST, Size, Tensor
+from gradtool.engine._size import Size
+from gradtool.engine._tensor import CHANNELS_LAST, Tensor
 
 if TYPE_CHECKING:
     from gradtool.engine._levels import BatchLevel

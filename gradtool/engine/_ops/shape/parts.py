@@ -16,7 +16,8 @@ from gradtool.engine._ops.core.dims import as_ints, wrap_dim
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.indexing.views import take_slice
 from gradtool.engine._ops.shape.joining import cat, stack
-from gradtool.engine._tensor import Size, Tensor
+from gradtool.engine._size import Size
+from gradtool.engine._tensor import Tensor
 from gradtool.engine._views import SEVERAL, InferenceStorage, Storage
 from gradtool.engine.autograd._node import (
     Gradients,
