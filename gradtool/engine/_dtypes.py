@@ -36,7 +36,7 @@ class dtype:
         if self.name not in LIMITS:
             raise TypeError(f"gradtool's engine has no tensors of torch.{self.name}")
         self.numpy = numpy_dtype(self.name)
-        _BY_NUMPY[self.numpy] = self
+        BY_NUMPY[self.numpy] = self
         for each in ON_NARROW:
             each()
         return self.numpy
@@ -122,7 +122,7 @@ ALIASES: Final = {
 }
 """Every public name of a dtype, as an attribute of the torch namespace."""
 
-_BY_NUMPY: Final = {each.numpy: each for each in (*ALL, *UNSIGNED)}
+BY_NUMPY: Final = {each.numpy: each for each in (*ALL, *UNSIGNED)}
 
 _default: dtype = float32
 
@@ -139,10 +139,10 @@ def from_numpy_dtype(given: np.dtype[Any]) -> dtype:
         TypeError: no dtype of torch corresponds to it.
     """
     try:
-        return _BY_NUMPY[given]
+        return BY_NUMPY[given]
     except KeyError:
         if given.name in LIMITS:  # read from a file
-            return _BY_NUMPY[ALIASES[given.name].numpy]
+            return BY_NUMPY[ALIASES[given.name].numpy]
         raise TypeError(
             f"can't convert np.ndarray of type {given}. The supported types are: "
             + ", ".join(each.name for each in ALL)
@@ -192,7 +192,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
         if b.category < FLOATING and a.category == COMPLEX:
             return a
         # Among integers, and among floating and complex types, NumPy's rules are torch's.
-        return _BY_NUMPY[np.promote_types(a.numpy, b.numpy)]
+        return BY_NUMPY[np.promote_types(a.numpy, b.numpy)]
     return a if a.category > b.category else b
 
 

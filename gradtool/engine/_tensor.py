@@ -121,12 +121,15 @@ class Tensor(TensorMethods):
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return int(self._array.ndim)
+        ndim: int = self._array.ndim
+        return ndim
 
     @property
     def dtype(self) -> _dtypes.dtype:
         """Element type."""
-        return _dtypes.from_numpy_dtype(self._array.dtype)
+        given = self._array.dtype
+        # The lookup of `from_numpy_dtype` without the call: most checks of arguments ask for it.
+        return _dtypes.BY_NUMPY.get(given) or _dtypes.from_numpy_dtype(given)
 
     @property
     def device(self) -> device:
@@ -149,7 +152,8 @@ class Tensor(TensorMethods):
 
     def dim(self) -> int:
         """Number of dimensions."""
-        return int(self._array.ndim)
+        ndim: int = self._array.ndim
+        return ndim
 
     def numel(self) -> int:
         """Number of elements."""

@@ -36,12 +36,14 @@ class Saving:
 
     def saved(self, out: Tensor, given: dict[str, Any]) -> dict[str, Tensor]:
         """Return what is saved by name, ``out`` for the result."""
-        found = {
-            name: out._bare() if name == "out" else given.get(name)
-            for name, users in self.needed_by.items()
-            if not users or any(getattr(given.get(each), "_requires_grad", False) for each in users)
-        }
-        return {name: each for name, each in found.items() if isinstance(each, Tensor)}
+        found: dict[str, Tensor] = {}
+        for name, users in self.needed_by.items():
+            needing = [given.get(each) for each in users]
+            if not users or any(getattr(each, "_requires_grad", False) for each in needing):
+                held = out._bare() if name == "out" else given.get(name)
+                if isinstance(held, Tensor):
+                    found[name] = held
+        return found
 
 
 NodeName = Namer | Saving
@@ -143,7 +145,7 @@ def give_name(
     It keeps the call that it is the result of, without its tensors.
     """
     node: Any = out._node
-    if any(node is each for each in before):
+    if before and any(node is each for each in before):
         return
     if isinstance(node, OutputEdge):
         node = node.node

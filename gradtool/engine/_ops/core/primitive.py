@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from gradtool.engine import _dtypes
@@ -59,8 +59,8 @@ class Plan:
     """The values to save and the vjps to run, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "array_rules", "complex_rules", "getters", "gradients", "graphed", "keeps_tensors", "names",
-        "needed", "out_slot", "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
+        "array_rules", "complex_rules", "gradients", "graphed", "keeps_tensors", "names", "needed",
+        "out_slot", "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
@@ -83,9 +83,8 @@ class Plan:
             self.array_rules = []
         self.gradients = _all_gradients(self.rules, vjps, names)
         """The gradients of all needed arguments, from (g, saved values)."""
-        self.getters = [primitive.getter(name) for name in names]
-        self.take = _taker(primitive, names)
-        """Picks the saved values out of the arguments where they are all tensor arguments."""
+        self.take = _taker(", ".join([primitive.place(name) for name in names]))
+        """Picks the saved values out of (args, params)."""
         self.out_slot = names.index("out") if "out" in names else None
         self.tensor_slots = tuple(
             slot for slot, name in enumerate(names) if name in primitive.arguments
@@ -168,18 +167,16 @@ def _only_gradient(
     return lambda g, saved: [apply(g, *[saved[slot] for slot in slots])]
 
 
-def _taker(
-    primitive: Primitive, names: list[str]
-) -> Callable[[Sequence[Any]], tuple[Any, ...]] | None:
-    if not all(name in primitive.arguments for name in names):
-        return None
-    positions = [primitive.arguments.index(name) for name in names]
-    if not positions:
-        return lambda _args: ()
-    if len(positions) == 1:
-        only = positions[0]
-        return lambda args: (args[only],)
-    return itemgetter(*positions)
+@functools.cache
+def _taker(places: str) -> Callable[[Sequence[Any], dict[str, Any]], tuple[Any, ...]]:
+    """The function of (args, params) that returns what lies at these places, written out.
+
+    Taking the values one by one would be a Python call for each, whenever an operation is recorded.
+    """
+    values = f"({places},)" if places else "()"
+    names = {"shape": _shape, "dtype": _dtype}
+    taker: Callable[..., tuple[Any, ...]] = eval(f"lambda args, params: {values}", names)
+    return taker
 
 
 # ---- primitives ------------------------------------------------------------------------------
@@ -371,7 +368,11 @@ class Primitive:
         """
         plan = self.plans.get(needed) or self.plan(needed)
         node: PrimitiveNode = _new(PrimitiveNode)
-        node._edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
+        if len(needed) == 1:
+            x = args[needed[0]]
+            node._edges = (x._node or x._accumulator(),)
+        else:
+            node._edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
         # After the edges: that of a view may lead to a node made just now.
         node._order = next_order()
         node._hooks = None
@@ -379,10 +380,7 @@ class Primitive:
         node.params = params
         node.fix = fix
         if saved is None:
-            take = plan.take
-            saved = (
-                [getter(args, params) for getter in plan.getters] if take is None else take(args)
-            )
+            saved = plan.take(args, params)
         node.saved = saved
         node.versions = None
         for slot in plan.tensor_slots:
@@ -423,12 +421,7 @@ class Primitive:
         node._hooks = node.fix = node.versions = None
         node.plan = plan
         pair = (x, y)
-        saved: Sequence[Any]
-        if plan.take is None:
-            saved = [getter(pair, _NO_PARAMS) for getter in plan.getters]
-        else:
-            saved = plan.take(pair)
-        node.saved = saved
+        node.saved = plan.take(pair, _NO_PARAMS)
         shared = x._storage is not None or y._storage is not None
         if shared and not _keep_versions(node, out, pair):
             return
@@ -447,18 +440,16 @@ class Primitive:
         source, _, aspect = name.rpartition("_")
         return _shape(values[source]) if aspect == "shape" else _dtype(values[source])
 
-    def getter(self, name: str) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
-        """Return the function that takes a value which a vjp names out of (args, params)."""
-        if name in self.arguments:
-            position = self.arguments.index(name)
-            return lambda args, _params: args[position]
-        for suffix, read in (("_shape", _shape), ("_dtype", _dtype)):
-            if name.endswith(suffix) and name.removesuffix(suffix) in self.arguments:
-                position = self.arguments.index(name.removesuffix(suffix))
-                return lambda args, _params, read=read: read(args[position])  # type: ignore[misc]
+    def place(self, name: str) -> str:
+        """The expression in ``args`` and ``params`` for a value which a vjp names."""
         if name == "out":
-            return lambda _args, _params: None
-        return lambda _args, params: params[name]
+            return "None"
+        if name in self.arguments:
+            return f"args[{self.arguments.index(name)}]"
+        source, _, aspect = name.rpartition("_")
+        if aspect in ("shape", "dtype") and source in self.arguments:
+            return f"{aspect}(args[{self.arguments.index(source)}])"
+        return f"params[{name!r}]"
 
     def keeping(self, *names: str) -> Self:
         """Save these values too, as torch does."""

@@ -23,7 +23,13 @@ from gradtool.engine._ops.core.saved_names import (
     told_by,
 )
 from gradtool.engine._tensor import Tensor, wrap
-from gradtool.engine._views import OF_TORCH_ITSELF, counted_version, short_name, version_of
+from gradtool.engine._views import (
+    OF_TORCH_ITSELF,
+    counted_version,
+    new_storage,
+    short_name,
+    version_of,
+)
 from gradtool.engine.autograd._new_nodes import Packed, Packer
 from gradtool.engine.autograd._node import (
     DETACHED_MESSAGE,
@@ -252,10 +258,16 @@ class PrimitiveNode(Node):
         slot = self.plan.out_slot
         if slot is None:
             return
-        saved = list(self.saved)
-        saved[slot] = output._bare()
-        self.saved = saved
-        version, versions = version_of(output), self.versions
+        saved = self.saved = list(self.saved)
+        if output.__class__ is Tensor and output._storage is None:
+            # Written out for new memory, which was never changed: this is on the hot path.
+            bare = saved[slot] = wrap(output._array)
+            bare._storage = output._storage = new_storage()
+            version = 0
+        else:
+            saved[slot] = output._bare()
+            version = version_of(output)
+        versions = self.versions
         if version or versions is not None:
             count = len(self.plan.tensor_slots)
             self.versions = (*(versions or (0,) * count)[:count], version)
@@ -444,9 +456,10 @@ def save_also(out: Tensor, tensors: Mapping[str, Tensor]) -> None:
     node = out._node
     if not modes.grad or not isinstance(node, PrimitiveNode) or type(node) is not PrimitiveNode:
         return
-    held = tensors.values()
-    by_func = any(each._level is not None and each._level.by_func for each in held)
-    version = counted_version if by_func else version_of
+    version = version_of
+    for each in tensors.values():
+        if each._level is not None and each._level.by_func:
+            version = counted_version
     node.also_saved = [Beside(name, each, version(each)) for name, each in tensors.items()]
     node.__class__ = SavingNode
 
