@@ -414,3 +414,30 @@ def test_what_the_engine_lacks_in_backward_is_not_gone_round(write: Write) -> No
     (finding,) = check(check_options(paths=("series.py",))).findings()
     assert finding.rule == "GT004"
     assert "gradtool's engine has no torch.fbgemm_linear_fp16_weight" in finding.message
+
+
+PUT = """
+import torch
+
+
+class Put(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, indices, count):
+        ctx.save_for_backward(indices)
+        assert indices.ndim == 1
+        y = torch.zeros(count, *x.shape[1:], dtype=x.dtype)
+        y[indices] = x
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (indices,) = ctx.saved_tensors
+        return grad_output[indices], None, None
+"""
+
+
+def test_places_that_are_written_to_do_not_repeat(write: Write) -> None:
+    write({"put.py": PUT})
+    report = check(check_options(paths=("put.py",)))
+    assert not list(report.findings())
+    assert report.modules[0].functions[0].cases

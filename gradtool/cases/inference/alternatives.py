@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gradtool.cases.inference.drafts import Draft, shape_of
+from gradtool.cases.inference.drafts import Draft, places, shape_of
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.stand_ins import matrices
 from gradtool.cases.inference.suggestions import square_matrices, suggested
@@ -80,6 +80,8 @@ def _reshaped(draft: Draft, at: int, use: Use) -> Iterator[dict[str, Any]]:
 def _with_shape(spec: Mapping[str, Any], shape: list[int], use: Use) -> dict[str, Any]:
     if "values" in spec and use.matrix and len(shape) > 1 and shape[-1] == shape[-2]:
         return {"values": matrices(use.matrix, tuple(shape))}
+    if "values" in spec and use.places and len(shape) == 1:
+        return places(shape[0])
     rest = {k: v for k, v in spec.items() if k not in {"values", "shape"}}
     if "values" in spec and not use.matrix:
         rest.update(dtype="int64", low=0, high=2)

@@ -55,6 +55,11 @@ def _is_open(value: Any) -> bool:
     return is_floating(value) and "requires_grad" not in value
 
 
+def places(count: int) -> dict[str, Any]:
+    """An index tensor whose entries differ."""
+    return {"dtype": "int64", "values": list(range(count))[::-1]}
+
+
 def is_floating(value: Any) -> bool:
     """Return True for a value that stands for a floating or complex tensor."""
     if not is_tensor(value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,7 +91,7 @@ def _own_cases(
     those of the signature that forward alone accepts are a guess.
     """
     is_called = any(p.name in clues.uses.called or is_callable(p) for p in parameters)
-    read_first = is_called or _searches(checkable.obj)
+    read_first = is_called or _reads_order(checkable.obj, [p.name for p in parameters])
     search = SearchResult() if read_first else infer(parameters, clues, tries.attempt)
     counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
     is_doubtful = search.broken == "raised" or search.is_doubtful
@@ -135,12 +135,17 @@ def _read_cases(
     return is_read
 
 
-def _searches(function: Any) -> bool:
-    """Return True if a Function searches a tensor, which has to ascend and may not change."""
+def _reads_order(function: Any, names: Sequence[str]) -> bool:
+    """Return True if a Function searches a tensor, which has to ascend and may not change.
+
+    Or if it writes to places that an argument gives, which have to differ.
+    """
     try:
-        return bool(_SEARCH.search(inspect.getsource(function)))
+        source = inspect.getsource(function)
     except (OSError, TypeError):
         return False
+    places = rf"\[({'|'.join(map(re.escape, names))})\]\s*=[^=]"
+    return bool(_SEARCH.search(source) or re.search(places, source))
 
 
 def _refuses_default(parameters: Parameters, objection: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.constructors import constructed
-from gradtool.cases.inference.drafts import as_written
+from gradtool.cases.inference.drafts import as_written, places
 from gradtool.cases.inference.operators import Operator, is_shape
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import Role, roles
@@ -219,7 +219,10 @@ def _indices(
     base = _base(reading)
     first = base[0] if base else 2
     # Longer than the tensor, so that some must repeat; one for each row where they are gathered.
-    own = shape if shape is not None else (first if use.gathers else first + 2,)
+    own = shape if shape is not None else (first if use.gathers or use.places else first + 2,)
+    if use.places and len(own) == 1:
+        yield places(own[0])
+        return
     if name.endswith(("seqlens", "offsets", "ptr")):
         count = own[0] if len(own) == 1 else 3
         pieces = sorted({0, *range(1, count - 1), max(base[0] if base else 3, count - 1)})

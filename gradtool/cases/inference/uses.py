@@ -45,6 +45,8 @@ class Use:
     """It indexes a tensor."""
     gathers: bool = False
     """It does so along one dimension only, by ``gather`` or ``scatter``."""
+    places: bool = False
+    """It says where values are written, of which repeated ones would lose all but the last."""
     is_mask: bool = False
     is_dtype: bool = False
     is_called: bool = False
@@ -124,6 +126,7 @@ def merge_uses(uses: dict[str, Use], others: Mapping[str, Use]) -> None:
 def _merge(use: Use, other: Use) -> None:
     use.values += other.values
     use.is_index |= other.is_index
+    use.places |= other.places
     use.is_dtype |= other.is_dtype
     use.is_sorted |= other.is_sorted
     use.is_called |= other.is_called
@@ -173,6 +176,8 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
             name in uses
         ):
             uses[name].keys[key] = None
+        case ast.Subscript(slice=ast.Name(id=name), ctx=ast.Store()) if name in uses:
+            uses[name].is_index = uses[name].places = True
         case ast.Subscript(value=ast.Name(id=name), slice=index):
             _indexed(uses, name, index)
         case ast.Subscript(slice=index):
