@@ -131,3 +131,32 @@ def test_the_other_side_of_a_comparison_may_have_the_other_sign(
         module.write_text(ONE_SIDED.format(slope=slope, values=values), encoding="utf-8")
         wrong = {finding.rule for finding in check(options).findings()}
         assert wrong == rules
+
+
+BETWEEN = """
+import torch
+from torch.autograd import Function
+
+
+class Between(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.minimum(torch.maximum(x, low), high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, low, high = ctx.saved_tensors
+        below, above = x < low, x > high
+        inside = ~(below | above)
+        return grad_output * inside, grad_output * below, grad_output * above
+"""
+
+
+def test_a_lower_bound_stays_below_the_upper_one(tmp_path: Path) -> None:
+    (tmp_path / "between.py").write_text(BETWEEN, encoding="utf-8")
+    for explore in ("quick", "deep"):
+        options = check_options(paths=(str(tmp_path / "between.py"),), explore=explore)
+        report = check(options)
+        assert not list(report.findings())
+        assert report.modules[0].functions[0].cases

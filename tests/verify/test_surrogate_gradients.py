@@ -347,3 +347,11 @@ def test_the_step_of_a_quantizer_is_part_of_its_surrogate(tmp_path, factor):
 def test_a_wrong_step_of_a_quantizer_is_a_mistake(tmp_path):
     found = findings(checked(tmp_path, QUANTIZER.format(factor="x.abs()")))
     assert "GT101" in {finding.rule for finding in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"), [("ClampSteFn", "GT120"), ("ClampSTE", "GT120"), ("ClampSteep", "GT101")]
+)
+def test_a_name_that_says_straight_through_is_believed(tmp_path, name, rule):
+    code = source("x.clamp(min=0)", "g", name=name)
+    assert [each.rule for each in findings(checked(tmp_path, code))] == [rule]

@@ -78,6 +78,8 @@ def _value(role: Role, shapes: Iterator[Shape], base: Shape, domain: Domain) -> 
     spec = {"shape": list(next(shapes))} if role.fill is None else role.fill(base)
     if "dtype" in spec:
         return spec
+    if role.within is not None:
+        domain = {**domain, "low": role.within[0], "high": role.within[1]}
     return {**spec, **domain} if role.gradient else {**spec, **domain, "requires_grad": False}
 
 

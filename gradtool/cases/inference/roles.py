@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtool.adapters.library import library
+from gradtool.cases.inference.bounds import side
 from gradtool.cases.inference.clues import Clues
 
 Shape = tuple[int, ...]
@@ -29,6 +30,8 @@ class Role:
     gradient: bool = True
     follows: bool = False
     """It is a tensor whose shape follows from the first one: an index, a mask, a target."""
+    within: tuple[float, float] | None = None
+    """The range of its values, where it is a bound of others."""
 
     @property
     def is_tensor(self) -> bool:
@@ -46,32 +49,38 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
         return [constant({"literal": library().torch.float64}), constant("cpu")]
     if name.endswith("device"):
         return [constant({"literal": library().torch.device("cpu")}), constant(None)]
+    tensor = _tensor(name)
     if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [Role(gradient=False)]
     if parameter.name in clues.integers and parameter.name in clues.documented:
         return [_whole(clues.documented[parameter.name]), *_INDICES, *_FULL_INDICES]
     following = _following(name, differentiated=parameter.name not in clues.undifferentiated)
     if "Tensor" in note:
-        return [*following, TENSOR]
+        return [*following, tensor]
     if note and (values := _annotated(name, note)):
         return values
     if following:
-        return [*following, TENSOR, constant(1)]
+        return [*following, tensor, constant(1)]
     if parameter.name in clues.differentiated and parameter.default is parameter.empty:
-        return [TENSOR]
+        return [tensor]
     if _GROUP_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
-        return [constant(None), *_world(), TENSOR, constant(2)]
+        return [constant(None), *_world(), tensor, constant(2)]
     if parameter.name in clues.uses.tested:
         return _named(name) or [constant(False), constant(True)]
     if parameter.name in clues.uses.counts:
         return [*_named(name), constant(2), constant(3), constant(1)]
     if parameter.name in clues.uses.numbers:
-        return [*_named(name), *map(constant, _GENERIC), TENSOR]
+        return [*_named(name), *map(constant, _GENERIC), tensor]
     if parameter.name in clues.tensors:
-        return [TENSOR, *_named(name), *map(constant, _GENERIC)]
+        return [tensor, *_named(name), *map(constant, _GENERIC)]
     if _named(name) or parameter.name in clues.plain:
-        return [*_named(name), *map(constant, _GENERIC), TENSOR]
-    return [TENSOR, *map(constant, _GENERIC)]
+        return [*_named(name), *map(constant, _GENERIC), tensor]
+    return [tensor, *map(constant, _GENERIC)]
+
+
+def _tensor(name: str) -> Role:
+    within = side(name)
+    return TENSOR if within is None else Role(within=within)
 
 
 def _world() -> list[Role]:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gradtool.adapters.library import library
+from gradtool.cases.inference.bounds import side
 from gradtool.cases.inference.constructors import constructed
 from gradtool.cases.inference.drafts import as_written, places
 from gradtool.cases.inference.operators import Operator, is_shape
@@ -57,7 +58,7 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         yield {"shape": []}
         yield {"shape": [1]}
     elif shape is not None:
-        yield {"shape": list(shape)}
+        yield _tensor(shape, side(name))
     if use.is_count and not use.attributes:
         yield from (2, 1, 3)
     if parameter.name.endswith("kwargs"):
@@ -72,7 +73,12 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
 
 
 def _of_role(role: Role, base: tuple[int, ...]) -> Any:
-    return {"shape": list(base)} if role.fill is None else role.fill(base)
+    return _tensor(base, role.within) if role.fill is None else role.fill(base)
+
+
+def _tensor(shape: tuple[int, ...], within: tuple[float, float] | None) -> dict[str, Any]:
+    spec: dict[str, Any] = {"shape": list(shape)}
+    return spec if within is None else {**spec, "low": within[0], "high": within[1]}
 
 
 def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> Iterator[Any]:

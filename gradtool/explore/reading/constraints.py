@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
+from gradtool.cases.inference.bounds import are_bounds
 from gradtool.cases.inference.documentation import Shapes
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
@@ -38,6 +39,7 @@ def constraints(text: str, case: Point) -> list[Constraint]:
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
     found += _multiples(text, case)
     found += _kept_apart(case)
+    found += _in_order(case)
     return [each for each in found if each(case)]
 
 
@@ -54,6 +56,21 @@ def _as_constraint(statement: Statement, shapes: Shapes) -> Constraint:
         return all(_is_like(each, statement, known) for each in given)
 
     return holds
+
+
+def _in_order(case: Point) -> Iterator[Constraint]:
+    """A lower bound stays below the upper one."""
+    for lower, upper in permutations(case.names, 2):
+        if are_bounds(lower, upper):
+            yield partial(_is_below, lower, upper)
+
+
+def _is_below(lower: str, upper: str, point: Point) -> bool:
+    values = _named(point)
+    try:
+        return bool(np.all(np.asarray(values[lower]) <= np.asarray(values[upper])))
+    except (KeyError, TypeError, ValueError):  # One of them may be left out, or not a number.
+        return True
 
 
 def _within(name: str | None, case: Point, point: Point) -> bool:

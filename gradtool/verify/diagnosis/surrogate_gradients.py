@@ -31,7 +31,7 @@ SURROGATE = "a surrogate gradient"
 ATTACHED = "a gradient attached to a value that was computed elsewhere"
 
 _MEANS_TO_PASS = re.compile(
-    r"ste\b|STE|[Ss]traight|[Ss]urrogate|[Pp]ass_?[Tt]hrough|[Ll]eaky|[Dd]econv"
+    r"ste\b|STE|Ste(?![a-z])|[Ss]traight|[Ss]urrogate|[Pp]ass_?[Tt]hrough|[Ll]eaky|[Dd]econv"
 )
 """Names of Functions whose gradient is meant to pass where the derivative is zero."""
 
