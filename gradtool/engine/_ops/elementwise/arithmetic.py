@@ -286,10 +286,10 @@ def _weighted(x: Tensor, value: Any) -> Tensor:
 @ignore_fp_warnings
 def _between(x: Any, end: Any, weight: Any) -> Any:
     """From the nearer end, so that a weight of one gives the other exactly."""
-    step, near = end - x, np.abs(weight) < 0.5
+    near = np.abs(weight) < 0.5
     if near.ndim == 0:
-        return x + weight * step if near else end - step * (1 - weight)
-    return np.where(near, x + weight * step, end - step * (1 - weight))
+        return x + weight * (end - x) if near else end - (end - x) * (1 - weight)
+    return (weight - ~near) * (end - x) + np.where(near, x, end)
 
 
 _lerp = elementwise(

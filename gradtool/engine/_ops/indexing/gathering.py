@@ -76,14 +76,17 @@ def _with_dim(x: Any, dim: int) -> Any:
     return x.reshape((*x.shape[:dim], 1, *x.shape[dim:]))
 
 
+def picked_places(index: Any, dim: int, shape: Ints) -> Any:
+    """Positions in a contiguous array of what `index` picks along a dimension that it drops."""
+    return flat_places(_with_dim(index, dim), dim, shape).reshape(index.shape) if shape else index
+
+
 def picking(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
     """A primitive that gathers one element along a dimension, which it drops."""
     return linear(
         name,
         lambda x, index, *, dim: (
-            _gathered(x, _with_dim(index, dim), dim=dim).reshape(index.shape)
-            if x.ndim
-            else x.copy()
+            x.reshape(-1).take(picked_places(index, dim, x.shape)) if x.ndim else x.copy()
         ),
         lambda g, x_shape, index, dim: (
             _gather_backward(g.unsqueeze(dim), index.unsqueeze(dim), shape=x_shape, dim=dim)
@@ -156,8 +159,10 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
         )
     if x.ndim == 0 or index.ndim == 0:
         return reshape_own(gather(x.reshape(-1), 0, index.reshape(-1)), tuple(index.shape))
-    _check_extents(x.shape, dim, index.shape)
-    return _gather(_cut(x, index, dim), index, dim=dim)
+    if index._array.shape != x._array.shape:
+        _check_extents(x.shape, dim, index.shape)
+        x = _cut(x, index, dim)
+    return _gather(x, index, dim=dim)
 
 
 def _scatter_node(_x: Any, _dim: Any, _index: Any, src: Any = None, **_: Any) -> str:

@@ -71,7 +71,7 @@ def _running_sum(x: Any, *, dim: int, backwards: bool) -> Any:
         return x.astype(dtype)
     if backwards:
         return np.flip(np.cumsum(np.flip(x, dim), axis=dim, dtype=dtype), dim)
-    return np.cumsum(x, axis=dim, dtype=dtype)
+    return x.cumsum(axis=dim, dtype=dtype)
 
 
 _cumsum: Primitive = linear(
@@ -103,7 +103,7 @@ def cumsum(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor
 
 @accumulating
 def _running_product(x: Any, *, dim: int) -> Any:
-    return np.cumprod(x, axis=dim, dtype=x.dtype) if x.ndim else x.copy()
+    return x.cumprod(axis=dim, dtype=x.dtype) if x.ndim else x.copy()
 
 
 def _running_product_vjp(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:

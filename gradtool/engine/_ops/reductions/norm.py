@@ -20,6 +20,7 @@ from gradtool.engine._ops.elementwise.elementwise import sgn
 from gradtool.engine._ops.reductions.extremum import amax, amin
 from gradtool.engine._ops.reductions.reduction import (
     accumulating,
+    added_up,
     count_over,
     dims_of,
     numpy_names,
@@ -32,7 +33,7 @@ from gradtool.engine._tensor import Tensor
 @accumulating
 def _euclidean(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     squares = (x * x.conj()).real if x.dtype.kind == "c" else x * x
-    return np.sqrt(squares.sum(axis=dims, keepdims=keepdim))
+    return np.sqrt(added_up(squares, dims, keepdim))
 
 
 def _euclidean_vjp(g: Tensor, x: Tensor, out: Tensor, dims: Ints) -> Tensor:

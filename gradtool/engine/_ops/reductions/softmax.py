@@ -16,7 +16,9 @@ from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.elementwise import exp
 from gradtool.engine._ops.reductions.reduction import (
     accumulating,
+    added_up,
     dims_of,
+    largest_of,
     numpy_names,
     spread,
     sum,
@@ -71,20 +73,20 @@ def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 def _relative(x: Any, dim: int) -> tuple[Any, Ints]:
     """`x` less its largest element along `dim`, and that dimension as reductions name it."""
     dims = (dim,) if x.ndim else ()
-    return (x - x.max(axis=dims, keepdims=True) if x.size else x), dims
+    return (x - largest_of(x, dims, keepdim=True) if x.size else x), dims
 
 
 @accumulating
 def _softmax(x: Any, *, dim: int) -> Any:
     shifted, dims = _relative(x, dim)
     weights = np.exp(shifted)
-    return weights / weights.sum(axis=dims, keepdims=True)
+    return weights / added_up(weights, dims, keepdim=True)
 
 
 @accumulating
 def _log_softmax(x: Any, *, dim: int) -> Any:
     shifted, dims = _relative(x, dim)
-    return shifted - np.log(np.exp(shifted).sum(axis=dims, keepdims=True))
+    return shifted - np.log(added_up(np.exp(shifted), dims, keepdim=True))
 
 
 def _softmax_vjp(g: Tensor, out: Tensor, dim: int) -> Tensor:

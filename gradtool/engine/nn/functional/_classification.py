@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gradtool.device.differences import zeros_like
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import BatchLevel
+from gradtool.engine._ops.core.batching import together_along_dim
+from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
-from gradtool.engine._ops.core.kinds import Product, binary
+from gradtool.engine._ops.core.kinds import Product, binary, linear
 from gradtool.engine._ops.core.node_names import node_name, saving
+from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
 from gradtool.engine._ops.elementwise.powers import logaddexp
-from gradtool.engine._ops.indexing.gathering import picking
+from gradtool.engine._ops.indexing.gathering import picked_places, picking
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._activations import log_softmax
 from gradtool.engine.nn.functional._regression import check_reduction, legacy, reduced
@@ -58,7 +64,11 @@ def nll_loss(
     reduction = legacy(reduction, size_average, reduce)
     check_reduction(reduction)
     if weight is None and _all_count(target, ignore_index):
-        return -reduced(_entries(input, target, _check_targets(input, target, None)), reduction)
+        dim = _check_targets(input, target, None)
+        if reduction == "none":
+            return -_entries(_picked, input, target, dim)
+        count = target.numel() if reduction == "mean" else 1
+        return _entries(_total_loss, input, target, dim, count=count)
     picked, counted = _pick_targets(input, target, weight, ignore_index)
     if reduction == "none":
         return -picked
@@ -75,14 +85,51 @@ def _all_count(target: Tensor, ignore_index: int) -> bool:
     return bool(is_plain and (classes != ignore_index).all())
 
 
-def _entries(input: Tensor, target: Tensor, dim: int) -> Tensor:
-    """The entries of the right classes.
+def _loss_of_entries(x: Any, index: Any, *, dim: int, count: int) -> Any:
+    return -_picked.compute(x, index, dim=dim).sum() / count
+
+
+def _loss_spread(g: Tensor, index: Tensor, x_shape: Ints, dim: int, count: int) -> Tensor:
+    """The same gradient for the entry of each right class, and zeros."""
+    each = (g / -count).expand(index.shape)
+    spread_out: Tensor = _picked.vjps[0].apply(each, x_shape, index, dim)
+    return spread_out
+
+
+def _loss_spread_out(g: Any, index: Any, shape: Ints, dim: int, count: int) -> Any:
+    out = zeros_like(g, shape)
+    out.reshape(-1)[picked_places(index, dim, shape)] = g / -count
+    return out
+
+
+def _loss_of_examples(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
+    picked = together_along_dim(level, _picked, args, {"dim": params["dim"]})
+    losses: Tensor = -picked.reshape(level.size, args[1].numel()).sum(1) / params["count"]
+    return losses
+
+
+_total_loss = linear(
+    "nll_loss",
+    _loss_of_entries,
+    _loss_spread,
+    of_arrays=_loss_spread_out,
+    dtypes=FLOATS,
+    batch=_loss_of_examples,
+)
+
+
+def _entries(
+    primitive: Primitive, input: Tensor, target: Tensor, dim: int, **params: Any
+) -> Tensor:
+    """What a primitive makes of the entries of the right classes.
 
     Raises:
         IndexError: a target is not a class.
     """
     try:
-        return _picked(input, target, dim=dim)
+        return primitive(input, target, dim=dim, **params)
     except RuntimeError as error:
         if "out of bounds" not in str(error):
             raise
@@ -103,7 +150,7 @@ def _pick_targets(
     if safe.dtype is not _dtypes.int64 or not safe.numel():
         entries = input.gather(dim, safe.unsqueeze(dim)).squeeze(dim)
     else:
-        entries = _entries(input, safe, dim)
+        entries = _entries(_picked, input, safe, dim)
     counted = (~ignored).to(input.dtype)
     if weight is not None:
         counted = counted * weight.index_select(0, safe.reshape(-1)).reshape(safe.shape)
@@ -113,26 +160,26 @@ def _pick_targets(
 
 def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> int:
     """The dimension of the classes."""
-    dim = 0 if input.ndim == 1 else 1
-    if input.ndim == 0:
+    shape, given = input._array.shape, target._array.shape
+    dim = 0 if len(shape) == 1 else 1
+    if not shape:
         raise RuntimeError("input tensor should be 1D or 2D")
-    if input.ndim > 1 and target.ndim and input.shape[0] != target.shape[0]:
+    if len(shape) > 1 and given and shape[0] != given[0]:
         raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-            f"({target.shape[0]})."
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({given[0]})."
         )
-    wanted = (*input.shape[:dim], *input.shape[dim + 1 :])
-    if tuple(target.shape) != wanted:
-        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
+    wanted = (*shape[:dim], *shape[dim + 1 :])
+    if given != wanted:
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(
             f"expected scalar type {TYPE_NAMES[input.dtype.name]} but found "
             f"{TYPE_NAMES[weight.dtype.name]}"
         )
-    if weight is not None and tuple(weight.shape) != (input.shape[dim],):
+    if weight is not None and tuple(weight.shape) != (shape[dim],):
         raise RuntimeError(
             "weight tensor should be defined either for all "
-            f"{input.shape[dim]} classes or no classes but got weight tensor of shape: "
+            f"{shape[dim]} classes or no classes but got weight tensor of shape: "
             f"{list(weight.shape)}"
         )
     return dim

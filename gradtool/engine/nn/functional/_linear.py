@@ -15,6 +15,7 @@ from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.indexing.slicing import index_select
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.linalg.norms import renorm
 from gradtool.engine._ops.reductions.extremum import amax
@@ -97,15 +98,15 @@ def embedding(
     check_looked_up(input, "embedding")
     if max_norm is not None:
         _renormalize_rows(weight, input, max_norm, norm_type)
-    flat = input.reshape(-1)
-    rows = weight.index_select(0, flat)
+    flat = input if input.ndim == 1 else input.reshape(-1)
+    rows = index_select(weight, 0, flat)
     if scale_grad_by_freq and weight.dtype.is_differentiable:
         counts = (flat.unsqueeze(-1) == flat).sum(-1).unsqueeze(-1).to(weight.dtype)
         rows = rows.detach() + (rows - rows.detach()) / counts
     if padding_idx is not None:
         padding = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
         rows = where((flat == padding).unsqueeze(-1), rows.detach(), rows)
-    return rows.reshape(*input.shape, *weight.shape[1:])
+    return rows if flat is input else rows.reshape(*input.shape, *weight.shape[1:])
 
 
 def check_looked_up(input: Tensor, name: str) -> None:

@@ -252,10 +252,12 @@ def _check_values_per_channel(shape: Sequence[int]) -> None:
 def _track(
     input: Tensor, mean: Tensor | None, var: Tensor | None, dims: list[int], momentum: float
 ) -> None:
-    """Move the running statistics towards those over `dims`, outside the graph.
+    """Move the running statistics, if any, towards those over `dims`, outside the graph.
 
     If these leave the batch dimension, towards the mean over the batch.
     """
+    if mean is None and var is None:
+        return
     recording, modes.grad = modes.grad, False
     try:
         found_var, found_mean = var_mean(input.detach(), tuple(dims))
