@@ -127,6 +127,12 @@ def _declarations(record: Record, tensors: Sequence[Any]) -> dict[str, tuple[int
     }
 
 
+def _kind_of_intermediate(tensor: Any) -> str:
+    """Return ``constant`` for masks and integers, which have no derivative."""
+    has_derivative = tensor.is_floating_point() or tensor.is_complex()
+    return "intermediate" if has_derivative else "constant"
+
+
 def _saved_values(record: Record, names: Sequence[str]) -> dict[str, Any]:
     """Describe saved tensors, and those behind attributes of ctx, each in a word."""
     tensors = [(f"input:{name}", value) for name, value in zip(names, record.inputs, strict=False)]
@@ -135,7 +141,8 @@ def _saved_values(record: Record, names: Sequence[str]) -> dict[str, Any]:
     words = {id(value): word for word, value in reversed(tensors)}
     return {
         "saved": tuple(
-            "none" if each is None else words.get(id(each), "intermediate") for each in record.saved
+            "none" if each is None else words.get(id(each)) or _kind_of_intermediate(each)
+            for each in record.saved
         ),
         "kept_on_ctx": tuple(
             (name, word)

@@ -129,7 +129,8 @@ class Observation:
     hidden_aliases: tuple[tuple[int, int], ...] = ()
     """Those of `aliases` where a change in place of one is not counted as one of the other."""
     saved: tuple[str, ...] = ()
-    """What was saved, one each: ``input:weight``, ``output:0``, ``intermediate`` or ``none``."""
+    """What was saved, one each: ``input:weight``, ``output:0``, ``intermediate``, ``constant`` for
+    masks and integers, or ``none``."""
     kept_on_ctx: tuple[tuple[str, str], ...] = ()
     """Attributes of ctx that hold an input or output, each with which: ``input:x``, ``output:0``.
 

@@ -27,6 +27,23 @@ class _Product(Function):
         yield (randn(3, dtype=float64, requires_grad=True),)
 
 
+class BesideMask(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        e, mask = x.exp(), x > 0
+        ctx.save_for_backward(mask, e)
+        return e * e * mask
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        mask, e = ctx.saved_tensors
+        return grad_output * 2 * e * e * mask
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (tensor([0.4, -1.3, 0.9], dtype=float64, requires_grad=True),)
+
+
 class FromSetup(Function):
     @staticmethod
     def forward(x: Any) -> Any:
@@ -89,6 +106,7 @@ def finding_of(function: Any, rule: str) -> Finding:
     ("function", "advice"),
     [
         (_Product, "autograd treats `s` and `c` as constants: recompute them in backward"),
+        (BesideMask, "autograd treats `e` as a constant: recompute it in backward"),
         (FromSetup, "autograd treats `doubled` as a constant: recompute it in backward"),
         (ByBranch, "autograd treats a saved intermediate as a constant: recompute it in backward"),
     ],
