@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def flat_places(index: Any, dim: int, shape: Ints) -> Any:
     return _places(index, dim, shape)
 
 
-def taken_along(x: Any, index: Any, dim: int) -> Any:
+def taken_along(x: Any, index: Any, *, dim: int) -> Any:
     """The elements at positions along a dimension, which are known to be there."""
     return x.reshape(-1).take(_places(index, dim, x.shape))
 
@@ -50,7 +51,9 @@ def _places(index: Any, dim: int, shape: Ints) -> Any:
 
 
 def _gathered(x: Any, index: Any, *, dim: int) -> Any:
-    return x.reshape(-1).take(flat_places(index, dim, x.shape))
+    """`taken_along` of positions that a user gave."""
+    check_bounds(index, x.shape[dim], dim, error=RuntimeError, lowest=0)
+    return taken_along(x, index, dim=dim)
 
 
 def _spread(g: Any, index: Any, *, shape: Ints, dim: int) -> Any:
@@ -60,11 +63,13 @@ def _spread(g: Any, index: Any, *, shape: Ints, dim: int) -> Any:
     return out
 
 
-def gathering(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
+def gathering(
+    name: str, gathered: Callable[..., Any] = taken_along, *, dtypes: Dtypes = EVERY
+) -> Primitive:
     """A primitive that gathers, under the name that the graph shows."""
     return linear(
         name,
-        _gathered,
+        gathered,
         lambda g, x_shape, index, dim: _gather_backward(g, index, shape=x_shape, dim=dim),
         of_arrays=lambda g, shape, index, dim: _spread(g, index, shape=shape, dim=dim),
         dtypes=dtypes,
@@ -78,16 +83,27 @@ def _with_dim(x: Any, dim: int) -> Any:
 
 def picked_places(index: Any, dim: int, shape: Ints) -> Any:
     """Positions in a contiguous array of what `index` picks along a dimension that it drops."""
-    return flat_places(_with_dim(index, dim), dim, shape).reshape(index.shape) if shape else index
+    return _places(_with_dim(index, dim), dim, shape).reshape(index.shape) if shape else index
 
 
-def picking(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
+def _picked(x: Any, index: Any, *, dim: int) -> Any:
+    return x.reshape(-1).take(picked_places(index, dim, x.shape)) if x.ndim else x.copy()
+
+
+def picked_by_user(x: Any, index: Any, *, dim: int) -> Any:
+    """The elements at positions along a dimension, which it drops, once they are known to exist."""
+    if x.ndim:
+        check_bounds(index, x.shape[dim], dim, error=RuntimeError, lowest=0)
+    return _picked(x, index, dim=dim)
+
+
+def picking(
+    name: str, picked: Callable[..., Any] = _picked, *, dtypes: Dtypes = EVERY
+) -> Primitive:
     """A primitive that gathers one element along a dimension, which it drops."""
     return linear(
         name,
-        lambda x, index, *, dim: (
-            x.reshape(-1).take(picked_places(index, dim, x.shape)) if x.ndim else x.copy()
-        ),
+        picked,
         lambda g, x_shape, index, dim: (
             _gather_backward(g.unsqueeze(dim), index.unsqueeze(dim), shape=x_shape, dim=dim)
             if x_shape
@@ -103,7 +119,7 @@ def picking(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
     )
 
 
-_gather = gathering("gather").keeping("x")
+_gather = gathering("gather", _gathered).keeping("x")
 _gather_backward: Primitive = linear(
     "gather_backward",
     _spread,

@@ -57,8 +57,8 @@ def _places_of_most(x: Any, *, dim: int, k: int, largest: bool) -> Any:
     place = extent - k if largest else k - 1
     chosen = slice(place, None) if largest else slice(k)
     found = np.sort(_slice(np.argpartition(x, place, axis=dim), dim, chosen), axis=dim)
-    order = order_of(taken_along(x, found, dim), dim=dim, descending=largest)
-    return taken_along(found, order, dim)
+    order = order_of(taken_along(x, found, dim=dim), dim=dim, descending=largest)
+    return taken_along(found, order, dim=dim)
 
 
 def _slice_at(dim: int, places: slice) -> tuple[slice, ...]:

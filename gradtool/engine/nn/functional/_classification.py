@@ -20,7 +20,7 @@ from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
 from gradtool.engine._ops.elementwise.powers import logaddexp
-from gradtool.engine._ops.indexing.gathering import picked_places, picking
+from gradtool.engine._ops.indexing.gathering import picked_by_user, picked_places, picking
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._activations import log_softmax
 from gradtool.engine.nn.functional._regression import check_reduction, legacy, reduced
@@ -75,7 +75,7 @@ def nll_loss(
     return -picked.sum() / counted.sum() if reduction == "mean" else -picked.sum()
 
 
-_picked = picking("nll_loss", dtypes=FLOATS)
+_picked = picking("nll_loss", picked_by_user, dtypes=FLOATS)
 
 
 def _all_count(target: Tensor, ignore_index: int) -> bool:
@@ -86,7 +86,7 @@ def _all_count(target: Tensor, ignore_index: int) -> bool:
 
 
 def _loss_of_entries(x: Any, index: Any, *, dim: int, count: int) -> Any:
-    return -_picked.compute(x, index, dim=dim).sum() / count
+    return -picked_by_user(x, index, dim=dim).sum() / count
 
 
 def _loss_spread(g: Tensor, index: Tensor, x_shape: Ints, dim: int, count: int) -> Tensor:

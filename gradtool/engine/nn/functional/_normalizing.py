@@ -11,7 +11,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import BatchLevel, Wrapped
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.batching import over_dims
+from gradtool.engine._ops.core.batching import all_later, changing, of_examples
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, takes
 from gradtool.engine._ops.core.final import is_final
@@ -19,7 +19,6 @@ from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.inplace import replace
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.node_names import node_name, saving
-from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.elementwise.elementwise import rsqrt
 from gradtool.engine._ops.reductions.norm import norm
 from gradtool.engine._ops.reductions.reduction import accumulating, added_up, count_over
@@ -39,15 +38,16 @@ def _centred(x: Any, dims: Ints, eps: float) -> tuple[Any, Any]:
 
 
 @accumulating
-def _standardized(x: Any, *, dims: Ints, eps: float) -> Any:
-    out, rate = _centred(x, dims, eps)
+def _standardized(x: Any, *, split: Ints, dims: Ints, eps: float) -> Any:
+    out, rate = _centred(x.reshape(split), dims, eps)
     out *= rate
-    return out
+    return out.reshape(x.shape)
 
 
 @ignore_fp_warnings
-def _standardized_back(g: Any, x: Any, dims: Ints, eps: float) -> Any:
-    count = count_over(x.shape, dims)
+def _standardized_back(g: Any, x: Any, split: Ints, dims: Ints, eps: float) -> Any:
+    shape, g, x = x.shape, g.reshape(split), x.reshape(split)
+    count = count_over(split, dims)
     standard, rate = _centred(x, dims, eps)
     standard *= rate
     out = standard * g
@@ -56,25 +56,37 @@ def _standardized_back(g: Any, x: Any, dims: Ints, eps: float) -> Any:
     standard += added_up(g, dims, keepdim=True) / count
     np.subtract(g, standard, out=out)
     out *= rate
-    return out
+    return out.reshape(shape)
 
 
-def _standardized_vjp(g: Tensor, x: Tensor, dims: Ints, eps: float) -> Tensor:
+def _standardized_vjp(g: Tensor, x: Tensor, split: Ints, dims: Ints, eps: float) -> Tensor:
     """The part of `g` that changes neither mean nor variance, scaled as the deviations are."""
     if is_final(g, x):
-        return wrap(_standardized_back(g._array, x._array, dims, eps))
+        return wrap(_standardized_back(g._array, x._array, split, dims, eps))
+    shape, g, x = x.shape, g.reshape(split), x.reshape(split)
     variance, mean = var_mean(x, dims, correction=0, keepdim=True)
     rate = rsqrt(variance + eps)
     standard = (x - mean) * rate
     along = (g * standard).mean(dims, keepdim=True)
-    return (g - g.mean(dims, keepdim=True) - standard * along) * rate
+    return ((g - g.mean(dims, keepdim=True) - standard * along) * rate).reshape(shape)
 
 
-_standard = general("standardize", _standardized, _standardized_vjp, dtypes=REAL, batch=over_dims)
+_standard = general(
+    "standardize",
+    _standardized,
+    _standardized_vjp,
+    dtypes=REAL,
+    batch=changing(split=of_examples, dims=all_later),
+)
 
 
-def _standardize(input: Tensor, dims: Sequence[int], eps: float) -> Tensor:
-    return _standard(input, dims=tuple(dims), eps=eps) if input.numel() else input.clone()
+def _standardize(
+    input: Tensor, dims: Sequence[int], eps: float, split: Ints | None = None
+) -> Tensor:
+    """Standardize over some dimensions of the input, or of its elements in the shape `split`."""
+    if not input.numel():
+        return input.clone()
+    return _standard(input, split=split or tuple(input.shape), dims=tuple(dims), eps=eps)
 
 
 def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -357,7 +369,6 @@ def _check_both(mean: Tensor | None, var: Tensor | None) -> None:
 
 @node_name(saving("NativeGroupNormBackward0", "input", "weight"))
 @takes(REAL, "GroupNormKernelImpl", fused=True)
-@of_own_memory
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -382,8 +393,8 @@ def group_norm(
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
     _check_vectors(input, weight=weight, bias=bias)
-    grouped = input.reshape(count, num_groups, channels // num_groups * math.prod(extents))
-    standard = _standardize(grouped, [2], eps).reshape(input.shape)
+    split = (count, num_groups, channels // num_groups * math.prod(extents))
+    standard = _standardize(input, [2], eps, split)
     return _affine(standard, _align_channels(weight, input), _align_channels(bias, input))
 
 
