@@ -46,10 +46,16 @@ def _is_bool(operand: Any) -> bool:
 
 
 def _refuse_bool(x: Any, y: Any) -> None:
-    if any(_is_bool(each) for each in (x, y)):
+    bools = [_is_bool(each) for each in (x, y)]
+    if all(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    if any(bools):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-            "trying to invert a mask, use the `~`, `^` or `logical_not()` operator instead."
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
 
 

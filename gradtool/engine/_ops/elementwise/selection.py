@@ -13,6 +13,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import lined_up
 from gradtool.engine._ops.core.choice import chosen
 from gradtool.engine._ops.core.dtype_support import (
+    C_NAMES,
     MEASURED,
     ORDERED,
     not_implemented,
@@ -493,8 +494,9 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
             dtype.
     """
     if mask._array.dtype.kind != "b":
+        kind = C_NAMES.get(mask._array.dtype.name, mask.dtype)
         raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}"
         )
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
