@@ -216,5 +216,5 @@ class BatchedFunction:
             return self._with_examples(batch, reduced, 0)
         if batch.level.owns(value):
             return batch.level.below(value).sum(0)
-        # The sum over examples of a gradient that is the same for each.
-        return value * self.size
+        # Made of cotangents that all examples share, which are sums over these already.
+        return value

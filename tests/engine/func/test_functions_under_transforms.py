@@ -411,3 +411,29 @@ def test_a_missing_jvp_is_told_where_forward_changes_its_argument(torch):
     del function.jvp
     with pytest.raises(NotImplementedError, match="must implement the jvp function"):
         torch.func.jacfwd(function.apply)(double(torch, 2.0))
+
+
+def test_a_cotangent_that_examples_share_is_counted_once(torch):
+    """An output that does not depend on the batched argument has no examples of its own."""
+
+    class Second(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return y.exp()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return torch.zeros_like(x), g * y.exp()
+
+    x = double(torch, 1.0, 2.0, 3.0).requires_grad_()
+    y = double(torch, 0.5, 0.25).requires_grad_()
+    output = torch.func.vmap(Second.apply, in_dims=(0, None))(x, y)
+    (grad,) = torch.autograd.grad(output.sum(), y)
+    assert torch.allclose(grad, 3 * y.exp())
