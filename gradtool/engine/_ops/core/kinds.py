@@ -153,7 +153,10 @@ class Product(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """A derivative as a function of any of the arguments and ``out``, with its form for arrays."""
+    """A derivative as a function of one argument or ``out``, with its form for arrays.
+
+    That returns memory of its own, over which its product with ``g`` is written.
+    """
 
     of: Callable[..., Any]
     of_arrays: Callable[..., Any]
@@ -367,11 +370,12 @@ def _vjp_from(derivative: Derivative) -> Vjp:
         )
     if isinstance(derivative, Rate):
         rate = derivative.of_arrays
-        of_arrays = (
-            (lambda g, value: g * rate(value))
-            if len(positional_names(derivative.of)) == 1
-            else (lambda g, *values: g * rate(*values))
-        )
+
+        def of_arrays(g: Any, value: Any) -> Any:
+            found = rate(value)
+            found *= g
+            return found
+
         return _vjp_from(derivative.of)._replace(of_arrays=of_arrays)
     if callable(derivative):
         return Vjp(

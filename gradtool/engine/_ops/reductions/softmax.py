@@ -70,23 +70,25 @@ def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return _lse(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
 
 
-def _relative(x: Any, dim: int) -> tuple[Any, Ints]:
-    """`x` less its largest element along `dim`, and that dimension as reductions name it."""
-    dims = (dim,) if x.ndim else ()
-    return (x - largest_of(x, dims, keepdim=True) if x.size else x), dims
+def _relative(x: Any, dim: int) -> Any:
+    """`x` less its largest element along `dim`, in memory of its own and with a dimension."""
+    rows = x if x.ndim else x.reshape(1)
+    return rows - largest_of(rows, (dim,), keepdim=True) if x.size else rows.copy()
 
 
 @accumulating
 def _softmax(x: Any, *, dim: int) -> Any:
-    shifted, dims = _relative(x, dim)
-    weights = np.exp(shifted)
-    return weights / added_up(weights, dims, keepdim=True)
+    weights = _relative(x, dim)
+    np.exp(weights, out=weights)
+    weights /= added_up(weights, (dim,), keepdim=True)
+    return weights.reshape(x.shape)
 
 
 @accumulating
 def _log_softmax(x: Any, *, dim: int) -> Any:
-    shifted, dims = _relative(x, dim)
-    return shifted - np.log(added_up(np.exp(shifted), dims, keepdim=True))
+    shifted = _relative(x, dim)
+    shifted -= np.log(added_up(np.exp(shifted), (dim,), keepdim=True))
+    return shifted.reshape(x.shape)
 
 
 def _softmax_vjp(g: Tensor, out: Tensor, dim: int) -> Tensor:
