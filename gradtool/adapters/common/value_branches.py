@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import CodeType
@@ -62,25 +62,30 @@ def watched(function: type[Any] | None, found: ValueBranches) -> Iterator[None]:
         return
     torch = library().torch
     functional = sys.modules.get(f"{torch.__name__}.nn.functional")
-    with ExitStack() as undo:
-        for owner in filter(None, (library().Tensor, torch, functional)):
-            for name in _names_in(owner):
-                looking = watch.looking(getattr(owner, name), _LOOKS[name])
-                undo.callback(_replaced(owner, name, looking))
+    owners = filter(None, (library().Tensor, torch, functional))
+    places = [(owner, name) for owner in owners for name in _names_in(owner)]
+    looking = [watch.looking(getattr(owner, name), _LOOKS[name]) for owner, name in places]
+    before = [vars(owner).get(name, _INHERITED) for owner, name in places]
+    try:
+        for (owner, name), made in zip(places, looking, strict=True):
+            setattr(owner, name, made)
         yield
+    finally:
+        for (owner, name), held in zip(places, before, strict=True):
+            if held is not _INHERITED:
+                setattr(owner, name, held)
+            elif name in vars(owner):
+                delattr(owner, name)
+
+
+_INHERITED = object()
+"""In place of an attribute that its owner has not of its own."""
 
 
 @cache
 def _names_in(owner: Any) -> list[str]:
     """The operations that a class or module has; one may look long for a name that it lacks."""
     return [name for name in dir(owner) if name in _LOOKS]
-
-
-def _replaced(owner: Any, name: str, made: Any) -> Callable[[], None]:
-    """Set an attribute; return a function that restores it."""
-    is_own, before = name in vars(owner), vars(owner).get(name)
-    setattr(owner, name, made)
-    return lambda: setattr(owner, name, before) if is_own else delattr(owner, name)
 
 
 class _Watch:
