@@ -123,7 +123,7 @@ _total_loss = linear(
 def _entries(
     primitive: Primitive, input: Tensor, target: Tensor, dim: int, **params: Any
 ) -> Tensor:
-    """What a primitive makes of the entries of the right classes.
+    """Apply a primitive to the entries of the right classes.
 
     Raises:
         IndexError: a target is not a class.
