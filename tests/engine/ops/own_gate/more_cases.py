@@ -26,6 +26,11 @@ CASES = [
     OpCase("median along", lambda t, x: x.median(dim=1), (distinct(2, 5),)),
     OpCase("matrix_exp", lambda t, x: t.linalg.matrix_exp(x), (normal(2, 3, 3),)),
     OpCase("lu", lambda t, x: _parts(t.linalg.lu(x)), (normal(3, 3),)),
+    OpCase(
+        "nll_loss, averaged",
+        lambda t, x: t.nn.functional.nll_loss(x, t.tensor([2, 0])),
+        (normal(2, 3),),
+    ),
     OpCase("fft", lambda t, x: t.fft.fft(x), (complex_normal(4),)),
     OpCase("fft of real numbers", lambda t, x: t.fft.fft(x), (normal(2, 5),)),
 ]
