@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes, autograd, func
@@ -221,6 +222,8 @@ if not TYPE_CHECKING:  # To a type checker every name would be there.
             return getattr(Tensor, name)
         if name in ("load", "save"):
             return getattr(importlib.import_module(f"{__name__}.serialization"), name)
+        if name == "torch":  # PyTorch's package imports itself.
+            return sys.modules[__name__]
         if name in _SUBMODULES:
             return importlib.import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -72,6 +72,10 @@ class _Namespace:
         return op
 
 
+def load_library(path: Any) -> None:
+    """Do nothing: operators that compiled code defines raise by name when used."""
+
+
 def __getattr__(name: str) -> Any:
     """Return a namespace. PyTorch's own operators raise by name when used."""
     if name.startswith("__"):

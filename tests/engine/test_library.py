@@ -12,7 +12,7 @@ import pytest
 import gradtool.engine as torch
 from gradtool.collect.torch_alias.alias import answer_torch_imports
 from gradtool.engine import library
-from gradtool.engine._placeholder import EngineLacksError
+from gradtool.engine._placeholder import EngineLacksError, placeholder
 
 
 @pytest.fixture(autouse=True)
@@ -212,3 +212,16 @@ def test_an_operator_without_an_implementation_is_named() -> None:
     library.impl("mine::empty", "Meta", lambda x: x)
     with pytest.raises(EngineLacksError, match=r"torch\.ops\.mine\.empty"):
         torch.ops.mine.empty(torch.ones(1))
+
+
+def test_an_operator_whose_schema_is_inferred_runs_its_implementation() -> None:
+    mine = library.Library("inferred", "FRAGMENT")
+    mine.define(placeholder("torch._library.infer_schema.infer_schema"))
+    mine.impl("scaled", lambda x, by=2.0: x * by, "CompositeExplicitAutograd")
+    assert torch.ops.inferred.scaled(torch.ones(2), by=3.0).tolist() == [3.0, 3.0]
+
+
+def test_loading_a_compiled_library_is_inert() -> None:
+    torch.ops.load_library("no_such_library.so")
+    with pytest.raises(EngineLacksError, match=r"torch\.ops\.compiled\.norm"):
+        torch.ops.compiled.norm(torch.ones(1))

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from gradtool.engine._placeholder import Placeholder
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.function import Function
 from gradtool.engine.library._registered import RegisteredOp
@@ -265,8 +266,13 @@ class Library:
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
-    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Declare an operator by its schema, and return its name."""
+    def define(self, schema: str | Placeholder, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Declare an operator by its schema, and return its name.
+
+        A schema that PyTorch would have inferred declares nothing. Its implementation does.
+        """
+        if isinstance(schema, Placeholder):
+            return ""
         name = schema.partition("(")[0].strip()
         DEFINED[f"{self.ns}::{name}"] = RegisteredOp(f"{self.ns}::{name}", schema)
         return name
@@ -303,6 +309,6 @@ def _decorator(register: Callable[[Any], None]) -> _Register:
 
 
 def _implement(name: str, keys: str | Sequence[str], function: Callable[..., Any]) -> None:
-    op = DEFINED.get(name)
+    op = DEFINED.setdefault(name, RegisteredOp(name, ""))
     if isinstance(op, RegisteredOp):
         op.implement(keys, function)

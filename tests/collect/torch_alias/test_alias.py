@@ -59,6 +59,17 @@ def test_version_reads_as_the_one_that_is_followed(torch: ModuleType) -> None:
     assert torch.version.cuda is None
 
 
+def test_version_compares_by_its_numbers(torch: ModuleType) -> None:
+    version = torch.__version__
+    assert all(version >= other for other in [(2, 6), "2.6", (2, 13), "2.13.0+gradtool"])
+    assert all(version < other for other in [(2, 100), "2.100", (3,)])
+    assert version > "2.13.0"
+
+
+def test_torch_is_its_own_attribute(torch: ModuleType) -> None:
+    assert torch.torch.Tensor is torch.Tensor
+
+
 def test_submodules_need_no_import_of_their_own(torch: ModuleType) -> None:
     assert torch.nn.Module is gradtool.engine.nn.Module
     assert isinstance(torch.nn.SyncBatchNorm, Placeholder)
