@@ -56,3 +56,42 @@ def test_callers_that_touch_files_are_not_run(
     report = check(check_options(paths=("ops.py",), explore="off"))
     assert not (tmp_path / "ran").exists()
     assert any(function.cases for _, function in report.functions()) is runs
+
+
+UNCOMPARABLE = """
+import torch
+
+
+class State:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __eq__(self, other):
+        raise AttributeError(other.scale)
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, state):
+        if x.shape[-1] != 3 or state.scale != 2:
+            raise ValueError("3 columns are needed")
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2, None
+
+
+def scaled(x: torch.Tensor):
+    return Scaled.apply(x, State(2))
+"""
+
+
+def test_objects_that_cannot_be_compared_are_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ops.py").write_text(UNCOMPARABLE)
+    report = check(check_options(paths=("ops.py",), explore="off"))
+    ((_, function),) = report.functions()
+    assert function.cases

@@ -30,6 +30,12 @@ class {name}(torch.autograd.Function):
 MEANT = {
     "a straight-through estimator": ("x.round()", "g"),
     "a straight-through estimator ": ("x.sign()", "g * (x.abs() <= 1)"),
+    "a straight-through estimator  ": ("(x * 7 / x.abs().max()).round() * x.abs().max() / 7", "g"),
+    "a straight-through estimator   ": (
+        "(x / x.abs().mean()).round().clamp(-1, 1) * x.abs().mean()",
+        "g",
+    ),
+    "a straight-through estimator    ": ("x.sign() * x.abs().mean()", "g"),
     "a straight-through estimator of a clamp": ("x.clamp(-1, 1)", "g"),
     "a straight-through estimator of a clamp ": ("x.clamp(min=0.5)", "g"),
     "a surrogate gradient of a clamp": (
@@ -55,6 +61,11 @@ MISTAKES = {
     "sum": ("x.sum()", "-g.expand(5)"),
     "square": ("x.cumsum(0)", "g"),
     "relu": ("x.clamp(min=0)", "g"),
+    "exp": ("x.exp()", "g"),
+    "maximum": ("x.max().expand(5).clone()", "g"),
+    "size": ("x * x.abs().max()", "g"),
+    "normalized": ("x / x.abs().max()", "g"),
+    "softmax": ("x.softmax(0)", "g"),
     "clamp with a saved input": ("x.clamp(-1, 1)", "g + 0 * x"),
     "clamp with a leak": ("x.clamp(-1, 1)", "torch.where(x.abs() > 1, 0.01 * g, g)"),
     "clamp with a slope of the input": ("x.clamp(-1, 1)", "torch.where(x.abs() > 1, g * x, g)"),

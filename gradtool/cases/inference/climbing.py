@@ -20,6 +20,7 @@ from gradtool.cases.inference.drafts import (
     Draft,
     as_written,
     is_floating,
+    is_same,
     settled,
     shape_of,
     smaller,
@@ -211,7 +212,7 @@ class Climb:
         for at, value in _in_turn(streams):
             if len(step.draft) == 1 and isinstance(value, list):
                 continue  # An only argument is a tensor, or nothing has a gradient.
-            if value != step.draft[at] or type(value) is not type(step.draft[at]):
+            if not is_same(value, step.draft[at]):
                 yield self._settled((*step.draft[:at], value, *step.draft[at + 1 :]))
 
     def _may_be_word(self, at: int) -> bool:

@@ -128,7 +128,17 @@ def others(draft: Draft) -> list[Draft]:
     changes = [{n: max(2, n * factor + term) for n in extents} for factor, term in _SCALES]
     changes += [{extent: extent + 1} for extent in extents]
     drafts = [tuple(_mapped(value, change) for value in draft) for change in changes]
-    return sorted((each for each in drafts if each != draft), key=lambda d: max(_FEW, entries(d)))
+    return sorted(
+        (each for each in drafts if not is_same(each, draft)), key=lambda d: max(_FEW, entries(d))
+    )
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return True for equal values of one type; objects that cannot be compared are not."""
+    try:
+        return type(one) is type(other) and bool(one == other)
+    except Exception:  # An `__eq__` of the package may raise whatever it likes.
+        return one is other
 
 
 def entries(draft: Draft) -> int:

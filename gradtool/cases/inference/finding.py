@@ -15,7 +15,15 @@ from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import is_stated, is_unlike_documented
 from gradtool.cases.inference.climbing import Climb, Step, speaks_of
 from gradtool.cases.inference.clues import Clues
-from gradtool.cases.inference.drafts import Draft, case_of, entries, is_floating, others, shape_of
+from gradtool.cases.inference.drafts import (
+    Draft,
+    case_of,
+    entries,
+    is_floating,
+    is_same,
+    others,
+    shape_of,
+)
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
@@ -217,8 +225,9 @@ def _without_idle(
         for at, value in enumerate(step.draft)
     )
     first = next((at for at, value in enumerate(draft) if is_floating(value)), None)
-    is_same = draft == step.draft or first in idle
-    return step if is_same else Step(draft, attempt(draft), step.site)
+    if is_same(draft, step.draft) or first in idle:
+        return step
+    return Step(draft, attempt(draft), step.site)
 
 
 def _doubted(reading: Reading, trial: Trial, case: CaseConfig, tries: Tries) -> Trial:

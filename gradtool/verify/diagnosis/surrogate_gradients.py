@@ -2,10 +2,10 @@
 
 Straight-through estimators, surrogate gradients, gradient reversal and their like replace a
 derivative that is useless for training. Only a forward that gives a reason to do so is taken for
-one: a step, whose derivative is zero wherever it exists, an output that is the input unchanged, a
-clamp to bounds whose backward keeps nothing that it could mask with, or a result that depends on
-none of the arguments with a gradient, only on others. Any other gradient that is not the derivative
-is a mistake.
+one: a step, whose derivative is zero wherever it exists or comes from the size of the step alone,
+an output that is the input unchanged, a clamp to bounds whose backward keeps nothing that it could
+mask with, or a result that depends on none of the arguments with a gradient, only on others. Any
+other gradient that is not the derivative is a mistake.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ _MEANS_TO_PASS = re.compile(
     r"ste\b|STE|Ste(?![a-z])|[Ss]traight|[Ss]urrogate|[Pp]ass_?[Tt]hrough|[Ll]eaky|[Dd]econv"
 )
 """Names of Functions whose gradient is meant to pass where the derivative is zero."""
+
+_SAME_STEP = 1e-3
+"""Relative difference of numeric slopes, maybe of a forward in single precision."""
 
 
 def surrogates(
@@ -109,11 +112,36 @@ def _kind_of_block(
     if (np.abs(numeric - np.eye(len(own))) <= allowed).all():
         is_identity = is_passed_on(subject, comparison.argument)
         return _kind_of_identity(own) if is_identity else None
+    if (own == 1.0).all() and _is_on_moving_grid(at, comparison, rows):
+        return STRAIGHT_THROUGH
     flat = np.diagonal(np.abs(numeric) <= allowed)
     if not (np.abs(numeric - np.diag(np.diagonal(numeric))) <= allowed).all():
         return None
     primal = at.primals[comparison.argument]
     return _kind_of_clamp(subject, at, primal, rows, own, np.diagonal(numeric), flat)
+
+
+def _is_on_moving_grid(at: Derivatives, comparison: Comparison, rows: slice) -> bool:
+    """Return True for an output of steps whose size depends on the input, such as its maximum.
+
+    Outputs do not change within a step, so those of one size change in proportion to themselves.
+    Where the only one is the maximum itself, it changes with it.
+    """
+    slopes = comparison.numeric.value[rows]
+    results = at.layout.outputs.flatten(at.baseline.outputs)[rows]
+    if (results * np.ravel(at.primals[comparison.argument]) < 0).any():
+        return False
+    moved = np.abs(slopes) > comparison.allowed[rows]
+    levels = 0
+    for column in np.flatnonzero(moved.any(axis=0)):
+        own = results[moved[:, column]]
+        changes = slopes[moved[:, column], column]
+        largest = np.argmax(np.abs(own))
+        expected = own * (changes[largest] / own[largest]) if len(own) > 1 else 1.0
+        if not (own.all() and np.allclose(changes, expected, rtol=_SAME_STEP)):
+            return False
+        levels = max(levels, len(np.unique(own)))
+    return levels > 1
 
 
 def _kind_of_step(
