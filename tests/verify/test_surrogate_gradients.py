@@ -35,6 +35,10 @@ MEANT = {
         "(x / x.abs().mean()).round().clamp(-1, 1) * x.abs().mean()",
         "g",
     ),
+    "a straight-through estimator     ": (
+        "(x.float() * 127 / x.abs().max().float()).round().to(x.dtype) * x.abs().max() / 127",
+        "g",
+    ),
     "a straight-through estimator    ": ("x.sign() * x.abs().mean()", "g"),
     "a straight-through estimator of a clamp": ("x.clamp(-1, 1)", "g"),
     "a straight-through estimator of a clamp ": ("x.clamp(min=0.5)", "g"),

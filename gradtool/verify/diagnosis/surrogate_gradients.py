@@ -101,6 +101,11 @@ def _kind_of_block(
     subject: Subject, at: Derivatives, comparison: Comparison, rows: slice
 ) -> str | None:
     analytic, numeric = comparison.analytic[rows], comparison.numeric.value[rows]
+    # Steps may be too fine for the other slopes to be seen.
+    if np.array_equal(analytic, np.eye(*analytic.shape)) and _is_on_moving_grid(
+        at, comparison, rows
+    ):
+        return STRAIGHT_THROUGH
     if not (np.isfinite(analytic).all() and np.isfinite(numeric).all() and analytic.any()):
         return None
     allowed = comparison.allowed[rows]
@@ -112,8 +117,6 @@ def _kind_of_block(
     if (np.abs(numeric - np.eye(len(own))) <= allowed).all():
         is_identity = is_passed_on(subject, comparison.argument)
         return _kind_of_identity(own) if is_identity else None
-    if (own == 1.0).all() and _is_on_moving_grid(at, comparison, rows):
-        return STRAIGHT_THROUGH
     flat = np.diagonal(np.abs(numeric) <= allowed)
     if not (np.abs(numeric - np.diag(np.diagonal(numeric))) <= allowed).all():
         return None
@@ -129,6 +132,8 @@ def _is_on_moving_grid(at: Derivatives, comparison: Comparison, rows: slice) -> 
     """
     slopes = comparison.numeric.value[rows]
     results = at.layout.outputs.flatten(at.baseline.outputs)[rows]
+    if not _is_diagonal(comparison, rows):
+        return False
     if (results * np.ravel(at.primals[comparison.argument]) < 0).any():
         return False
     moved = np.abs(slopes) > comparison.allowed[rows]

@@ -5,11 +5,12 @@ What it does
 
 When GT101, GT107 or GT110 would reject a gradient, looks for a reason in forward. There are four.
 Forward is a step function (rounding, a sign, a spike): its derivative is zero wherever it exists,
-so any gradient is a surrogate. Forward returns an input unchanged: the Function exists for its
-gradient, which it reverses, scales, masks, clips, perturbs or adds something to. Forward clamps and
-saves no mask, and backward passes the whole gradient on. Forward ignores every argument that gets a
-gradient, so both its result and the gradient were computed elsewhere. Any other difference is a
-mistake and stays GT101, including one where forward is flat, or returns its input, only near the
+so any gradient is a surrogate. If the size of the steps is computed from the input, as a quantizer
+does from the maximum, backward must pass the whole gradient on. Forward returns an input unchanged:
+the Function exists for its gradient, which it reverses, scales, masks, clips, perturbs or adds
+something to. Forward clamps and saves no mask, and backward passes the whole gradient on. Forward
+ignores every argument that gets a gradient, so both its result and the gradient were computed
+elsewhere. Any other difference is a mistake and stays GT101, including one where forward is flat, or returns its input, only near the
 point of the case, as relu does. If forward is a step, a slope that only backward uses is part of
 the surrogate.
 
