@@ -10,9 +10,9 @@ does from the maximum, backward must pass the whole gradient on. Forward returns
 the Function exists for its gradient, which it reverses, scales, masks, clips, perturbs or adds
 something to. Forward clamps and saves no mask, and backward passes the whole gradient on. Forward
 ignores every argument that gets a gradient, so both its result and the gradient were computed
-elsewhere. Any other difference is a mistake and stays GT101, including one where forward is flat, or returns its input, only near the
-point of the case, as relu does. If forward is a step, a slope that only backward uses is part of
-the surrogate.
+elsewhere. Any other difference is a mistake and stays GT101, including one where forward is flat,
+or returns its input, only near the point of the case, as relu does. If forward is a step, a slope
+that only backward uses is part of the surrogate.
 
 Why it matters
 --------------
