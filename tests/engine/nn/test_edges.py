@@ -118,6 +118,8 @@ TOP_LEVEL = """
     f.linear_cross_entropy(t.ones(2, 3), t.ones(4, 3), t.tensor([1, 2]), reduction="none")
     f.linear_cross_entropy(t.ones(3), t.ones(4, 2, 3), t.tensor(1))
     t.ops.aten.native_dropout_backward(t.ones(2), t.tensor([True, False]), 2.0)
+    t._softmax_backward_data(t.arange(6.0).reshape(2, 3), t.ones(2, 3) / 3, 1, t.float32)
+    t._log_softmax_backward_data(t.arange(6.0).reshape(2, 3), t.zeros(2, 3) - 0.5, -1, t.float32)
 """
 
 SAMPLING = """

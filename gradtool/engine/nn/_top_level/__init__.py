@@ -54,8 +54,13 @@ from gradtool.engine.nn._top_level._recurrent import (
     rnn_tanh,
     rnn_tanh_cell,
 )
+from gradtool.engine.nn._top_level._softmax import (
+    _log_softmax_backward_data,
+    _softmax_backward_data,
+)
 
 __all__ = [
+    "_log_softmax_backward_data", "_softmax_backward_data",
     "affine_grid_generator", "alpha_dropout", "alpha_dropout_", "batch_norm",
     "binary_cross_entropy_with_logits", "constant_pad_nd", "convolution",
     "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding",
