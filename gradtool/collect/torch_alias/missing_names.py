@@ -64,8 +64,9 @@ def complete_engine(loaded: Iterable[str]) -> None:
         complete(module)
     for name in [name for name in loaded if name.startswith((_ENGINE, "torch."))]:
         module = sys.modules[name]
-        # A private module answers once it was imported under torch's name.
-        if is_mirror(name) or (name.startswith("torch.") and _is_engine(module.__name__)):
+        # A private module answers once it was imported under torch's name, or if torch loads it.
+        imported = name.startswith("torch.") and _is_engine(module.__name__)
+        if imported or is_mirror(name) or _is_bound_in_torch(name):
             complete(module)
 
 
@@ -113,6 +114,12 @@ def _is_engine(name: str) -> bool:
 def is_mirror(name: str) -> bool:
     """Return True for a public module of the engine, which mirrors one of torch's."""
     return _is_engine(name) and not is_private(name)
+
+
+def _is_bound_in_torch(name: str) -> bool:
+    """Return True for a private module such as ``_ops``, which torch has as an attribute too."""
+    parent, _, own = name.rpartition(".")
+    return parent == _ENGINE and own in torch_names().names_of("torch").modules
 
 
 def _complete_tensor(tensor: type) -> None:

@@ -66,6 +66,10 @@ def test_version_compares_by_its_numbers(torch: ModuleType) -> None:
     assert version > "2.13.0"
 
 
+def test_private_modules_that_torch_loads_need_no_import_of_their_own(torch: ModuleType) -> None:
+    assert isinstance(torch._ops.OpOverload, Placeholder)
+
+
 def test_torch_is_its_own_attribute(torch: ModuleType) -> None:
     assert torch.torch.Tensor is torch.Tensor
 
