@@ -139,6 +139,12 @@ def test_a_mistake_is_not_excused(tmp_path, name):
     assert verdict(report, "GT120") is not Verdict.FAIL
 
 
+def test_a_complex_factor_that_was_forgotten_is_a_mistake(tmp_path):
+    code = source("x * 2j", "g").replace("torch.double", "torch.cdouble")
+    (first, *_) = findings(checked(tmp_path, code))
+    assert first.rule == "GT101"
+
+
 PLACES = {
     "mixed": "[-1.7, -0.6, 0.3, 0.8, 1.9]",
     "positive": "[1.7, 0.6, 0.3, 0.8, 1.9]",

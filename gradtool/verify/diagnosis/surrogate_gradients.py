@@ -21,6 +21,7 @@ from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.forward_at_far_points import is_ignored, is_passed_on, is_step
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
+from gradtool.verify.thresholds.diagnosis import SAME_STEP_RTOL
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.judgement import Judgement
@@ -34,9 +35,6 @@ _MEANS_TO_PASS = re.compile(
     r"ste\b|STE|Ste(?![a-z])|[Ss]traight|[Ss]urrogate|[Pp]ass_?[Tt]hrough|[Ll]eaky|[Dd]econv"
 )
 """Names of Functions whose gradient is meant to pass where the derivative is zero."""
-
-_SAME_STEP = 1e-3
-"""Relative difference of numeric slopes, maybe of a forward in single precision."""
 
 
 def surrogates(
@@ -132,9 +130,10 @@ def _is_on_moving_grid(at: Derivatives, comparison: Comparison, rows: slice) -> 
     """
     slopes = comparison.numeric.value[rows]
     results = at.layout.outputs.flatten(at.baseline.outputs)[rows]
-    if not _is_diagonal(comparison, rows):
+    primal = np.ravel(at.primals[comparison.argument])
+    if np.iscomplexobj(primal) or not _is_diagonal(comparison, rows):
         return False
-    if (results * np.ravel(at.primals[comparison.argument]) < 0).any():
+    if (results * primal < 0).any():
         return False
     moved = np.abs(slopes) > comparison.allowed[rows]
     levels = 0
@@ -143,7 +142,7 @@ def _is_on_moving_grid(at: Derivatives, comparison: Comparison, rows: slice) -> 
         changes = slopes[moved[:, column], column]
         largest = np.argmax(np.abs(own))
         expected = own * (changes[largest] / own[largest]) if len(own) > 1 else 1.0
-        if not (own.all() and np.allclose(changes, expected, rtol=_SAME_STEP)):
+        if not (own.all() and np.allclose(changes, expected, rtol=SAME_STEP_RTOL)):
             return False
         levels = max(levels, len(np.unique(own)))
     return levels > 1

@@ -108,6 +108,13 @@ computed in float16 (1e-3); a wrong formula is off by more somewhere. Doubled: a
 0.2 percent is called rounding. Halved: float16 is not recognized.
 """
 
+SAME_STEP_RTOL = 1e-3
+"""Unit: part of the slope of an output of steps whose size comes from the input. Central
+differences of a forward in single precision err by 3e-5. Doubled: outputs that change in
+proportion to themselves within 0.2 percent count as one step. Halved: steep single-precision
+quantizers are no longer recognized.
+"""
+
 # ---- what a message and a report show -------------------------------------------------------
 
 LISTED_ENTRIES = 3
