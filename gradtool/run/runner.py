@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import platform
 import time
 from collections.abc import Collection, Sequence
@@ -158,7 +159,7 @@ class _Run:
             deselected=sum(map(self._deselected, range(len(self.units)))),
             passed_over=plan.selection.passed_over,
             may_be_empty=self._options.selection.allow_empty or plan.selection.is_unchanged,
-            notices=(*plan.notices.lines(modules), *plan.selection.notices),
+            notices=(*_of_isolation(), *plan.notices.lines(modules), *plan.selection.notices),
             faults=self._outcome.faults,
             seconds=seconds,
             interrupted=self.interrupted,
@@ -279,6 +280,16 @@ def with_seeds(units: Sequence[Unit], count: int) -> list[Unit]:
 def _with_seed_moved(unit: Unit, by: int) -> Unit:
     settings = msgspec.structs.replace(unit.settings, seed=unit.settings.seed + by)
     return msgspec.structs.replace(unit, settings=settings) if by else unit
+
+
+def _of_isolation() -> tuple[str, ...]:
+    """Warn where the system, and no option, keeps modules from being isolated."""
+    if hasattr(os, "fork"):
+        return ()
+    return (
+        "not isolated: this system has no fork, so that a checked module can change the verdicts "
+        "of all; see `gradtool doctor`",
+    )
 
 
 def environment(numpy: str, settings: Settings) -> Environment:

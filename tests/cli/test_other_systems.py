@@ -64,3 +64,9 @@ def test_the_command_works(system: str, command: str, tmp_path: Path) -> None:
 def test_a_wrong_gradient_is_found(system: str, tmp_path: Path) -> None:
     (tmp_path / "ops.py").write_text(SOURCE.format(factor=2))
     assert run(system, "check ops.py", tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize(("system", "count"), [("win32", 1), ("darwin", 0)])
+def test_a_system_that_cannot_isolate_says_so(system: str, count: int, tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(SOURCE.format(factor=3))
+    assert run(system, "check ops.py", tmp_path).stdout.count("not isolated: ") == count
