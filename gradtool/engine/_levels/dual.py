@@ -149,7 +149,8 @@ class DualLevel(Level):
         if x._tangent is not None:
             check_in_place(x._tangent)
             written = zeros_like(x._tangent) if tangent is None else tangent
-            replace(x._tangent, written, partial)
+            # A tangent keeps its dtype, which need not be that of the primal.
+            replace(x._tangent, written.to(x._tangent.dtype), partial)
         elif tangent is not None:
             # A copy: later changes of `x` must not reach that of the result.
             self._give_tangent(x, tangent.to(x.dtype).clone())

@@ -142,6 +142,8 @@ def _check_dirty(ctx: BackwardCFunction, inputs: set[int], raw: tuple[Any, ...])
             )
             tensor._bump()
             continue
+        if any(tensor is each for each in ctx.non_differentiable):
+            continue  # It gets no history that a leaf, or what its views share, would lose.
         try:
             check_in_place(tensor, was="has been" if tensor._view is None else "is being")
         except RuntimeError:

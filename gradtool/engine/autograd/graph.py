@@ -178,6 +178,7 @@ def _get_grad_fn_or_grad_acc(tensor: Tensor | GradientEdge) -> Node:
     if not tensor._requires_grad:
         raise AssertionError("Expected gradient function to be set")
     node = node_and_number(tensor)[0]
+    _refuse_leaf_in_inference(tensor)
     if isinstance(node, Nowhere):
         raise AssertionError("Expected gradient function to be set")
     return node.shown()

@@ -116,3 +116,13 @@ def test_a_primal_taken_out_of_the_graph_has_a_node_of_its_own(torch):
         primal = forward_ad.unpack_dual(forward_ad.make_dual(x, torch.ones(2)) * 2).primal
     assert primal.grad_fn.name() == "torch::autograd::Identity"
     assert torch.autograd.grad(primal.sum(), x)[0].tolist() == [2.0, 2.0]
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+def test_a_real_tangent_of_a_complex_tensor_stays_real_when_that_is_changed(torch):
+    ad = torch.autograd.forward_ad
+    with ad.dual_level():
+        x = ad.make_dual(torch.tensor(2.0 + 1j), torch.tensor(1.0))
+        x.mul_(x * 1)
+        tangent = ad.unpack_dual(x).tangent
+    assert (tangent.dtype, float(tangent)) == (torch.float32, 4.0)

@@ -148,3 +148,21 @@ def test_nodes_cannot_be_copied(torch: Any) -> None:
         with pytest.raises(TypeError, match="cannot pickle 'MulBackward0' object"):
             make(node)
     assert node.next_functions[0][0]._sequence_nr() == 2**64 - 1
+
+
+def test_a_leaf_may_be_dirty_where_no_derivative_is_asked_for(torch: Any) -> None:
+    class Double(torch.autograd.Function):  # type: ignore[misc] # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x.mul_(2))
+            ctx.mark_non_differentiable(x)
+            return x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            raise AssertionError
+
+    x = torch.ones(2, requires_grad=True)
+    y = Double.apply(x)
+    assert (x.requires_grad, y.requires_grad) == (True, False)
+    assert x.tolist() == y.tolist() == [2, 2]

@@ -165,3 +165,11 @@ def test_anomaly_mode_finds_nan(torch):
 def test_versions_are_those_of_tensors(torch):
     with pytest.raises(RuntimeError, match="increment_version expect a"):
         torch.autograd.graph.increment_version(3)
+
+
+def test_a_view_made_in_inference_mode_takes_no_multi_grad_hook(torch):
+    x = torch.ones(2, requires_grad=True) * 1
+    with torch.inference_mode():
+        view = x[:]
+        with pytest.raises(AttributeError, match="next_functions"):
+            torch.autograd.graph.register_multi_grad_hook([view], print)

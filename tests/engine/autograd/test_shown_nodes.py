@@ -40,6 +40,30 @@ def test_a_written_view_shows_what_was_done_to_its_base(torch: Any) -> None:
     assert y.grad_fn.name() == "torch::autograd::CopySlices"
 
 
+@pytest.mark.parametrize("has_tangent", [False, True])
+@pytest.mark.parametrize(
+    ("name", "node"),
+    [("leaky_relu", "LeakyReluBackward1"), ("elu", "EluBackward1"), ("relu", "ReluBackward0")],
+)
+def test_an_activation_in_place_has_a_node_of_its_own(
+    torch: Any, name: str, node: str, has_tangent: bool
+) -> None:
+    function = getattr(torch.nn.functional, name)
+    with torch.autograd.forward_ad.dual_level():
+        other = torch.ones(2)
+        if has_tangent:
+            other = torch.autograd.forward_ad.make_dual(other, torch.ones(2))
+        y = torch.ones(2, requires_grad=True) + other
+        function(y, inplace=True)
+        assert y.grad_fn.name() == node
+
+
+def test_a_threshold_in_place_has_a_node_of_its_own(torch: Any) -> None:
+    y = torch.ones(2, requires_grad=True) * 1
+    torch.nn.functional.threshold(y, 0.1, 0.2, inplace=True)
+    assert y.grad_fn.name() == "ThresholdBackward1"
+
+
 def test_saved_values_can_be_looked_at(torch: Any) -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     assert torch.equal((x * 3).pow(2).grad_fn._saved_self, x * 3)

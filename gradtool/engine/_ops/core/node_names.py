@@ -82,7 +82,9 @@ def with_node_name(function: Function, name: NodeName) -> Function:
                 if shown is not None:
                     give_name(out, shown, (), (function, args, params))
             return out
-        before = [each._node for each in args if isinstance(each, Tensor)]
+        # One that was changed in place has the node of the result.
+        read = [each for each in args if isinstance(each, Tensor) and each is not out]
+        before = [each._node for each in read]
         if isinstance(out, tuple) and isinstance(name, str):
             inner = [each._node for each in out if isinstance(each, Tensor)]
             if join(out, began, name):

@@ -144,8 +144,8 @@ def _check_elements_fit(x: Tensor, dtype: _dtypes.dtype) -> None:
         reasons.append(("storage_offset()", rule, f", but got {offset}", offset % ratio != 0))
     if x.ndim:
         step = x.stride(-1)
-        # NumPy steps nowhere along a new dimension, which has one place.
-        apart = step != 1 and (step or x.shape[-1] != 1)
+        # NumPy's step along a dimension with one place means nothing.
+        apart = step != 1 and x.shape[-1] != 1
         reasons.append(("stride(-1)", "must be 1", f", but got {step}", apart))
     if x.ndim and ratio > 1 and any(x._array.strides):
         for dim, step in enumerate(x.stride()[:-1]):

@@ -279,7 +279,7 @@ _threshold = elementwise_primitive(
     arguments=("x",),
     dtypes=INTEGERS | FLOATS,
 )
-_threshold_over = in_place(_threshold, "threshold_")
+_threshold_over = _numbered(_threshold, "Threshold")
 _zero_within = Product(lambda g, x, bound: gates.outside(g, x, bound=bound))
 
 _hardshrink = elementwise_primitive(
