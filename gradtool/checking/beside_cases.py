@@ -62,7 +62,7 @@ def _may_be_explored(planned: PlannedFunction, cases: Sequence[Checked]) -> bool
         and planned.checkable.is_function
         and all(case.is_complete and case.result.compared for case in cases)
         # One wrong result is no evidence there (see `policy.inferred_cases`).
-        and not any(case.result.inferred_from for case in cases)
+        and not any(case.result.is_guess for case in cases)
         and all(_is_fine(check) for case in cases for check in case.result.checks)
     )
 

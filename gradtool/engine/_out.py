@@ -31,7 +31,13 @@ _FILLS = ("full", "ones", "zeros")
 """Functions that write one value to all elements, which may share memory."""
 
 _LAID_OUT_BEFORE = ("index_select", "masked_select", "take")
-"""Functions that refuse an expanded ``out=`` even where it gets another shape."""
+"""Functions that refuse an expanded ``out=`` even where it gets another shape.
+
+Those of single elements do as well.
+"""
+
+_OF_RUNS = ("cumprod", "cumsum", "tril", "triu")
+"""Functions that may run in place and are not of single elements."""
 
 _OF_ONE_DTYPE = (
     "abs", "bitwise_not", "ceil", "clamp", "conj_physical", "floor", "frac", "neg", "negative",
@@ -99,7 +105,7 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
         check = check_overlap
         if name in APART_FROM_OUT:
             check = check_apart
-        if name in _LAID_OUT_BEFORE:
+        if name in _LAID_OUT_BEFORE or _is_of_single_elements(name):
             check_distinct_elements(out)
         for each in read:
             check(out, each)
@@ -107,6 +113,11 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
             _refuse_to_grow(out, result, read)
         return _fill(name, out, result, of_complex=any(each.is_complex() for each in read))
     return type(result)(*[_fill(name, *pair) for pair in zip(out, result, strict=True)])
+
+
+def _is_of_single_elements(name: str) -> bool:
+    """Return True for a function such as ``add``, which may run in place element by element."""
+    return name not in _OF_RUNS and hasattr(Tensor, f"{name}_")
 
 
 def _is_dual(value: Any) -> bool:

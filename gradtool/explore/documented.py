@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
+from gradtool.cases.inference.documentation import alternatives
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.ranks import along_some_axes, with_axis
 from gradtool.explore.reading.wording import wording
@@ -18,6 +20,7 @@ _TINY = 2.0**-560
 def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants of the shapes and sizes that the docstrings speak of."""
     said = wording(function)
+    yield from _of_stated_rank(said.docstrings, point, rng)
     if said.is_of_any_size:
         yield from _tiny(point)
     is_free = {at for at, array in point.continuous() if not _is_bound(array) and array.ndim}
@@ -30,6 +33,30 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     for at in sorted(is_free & point.tracked):
         if said.may_broadcast(point.names[at]):
             yield from along_some_axes(point, at, rng)
+
+
+def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Variants with one more axis where a docstring leaves several ranks to choose from."""
+    tensors = {point.names[at]: at for at, _ in point.continuous()}
+    axes: dict[str, dict[int, int]] = {}
+    for name, shapes in alternatives(text, tensors).items():
+        at = tensors[name]
+        for shape, longer in permutations(shapes, 2):
+            axis = _added(shape, longer)
+            if axis is not None and len(shape) == point.values[at].ndim:
+                axes.setdefault(longer[axis], {})[at] = axis
+    for places in axes.values():
+        made = {at: with_axis(point.values[at], axis, rng) for at, axis in places.items()}
+        shapes_now = (f"`{point.names[at]}` has the shape {list(made[at].shape)}" for at in made)
+        yield Variant(point.having(made), " and ".join(shapes_now), may_raise=False)
+
+
+def _added(shape: Sequence[str], longer: Sequence[str]) -> int | None:
+    """The axis that a longer shape has and a shape lacks; None if that is not the difference."""
+    for axis in range(len(longer)):
+        if (*longer[:axis], *longer[axis + 1 :]) == tuple(shape):
+            return axis
+    return None
 
 
 def _tiny(point: Point) -> Iterator[Variant]:

@@ -115,11 +115,16 @@ def _of_other_rank(point: Point, at: int, rng: np.random.Generator) -> Iterator[
 
 
 def with_axis(array: Array, axis: int, rng: np.random.Generator) -> Array:
-    """The array with a new axis, along which entries are alike but not equal."""
+    """The array with a new axis, along which entries are alike but not equal.
+
+    What has to be of a kind, such as a symmetric matrix, is scaled as a whole.
+    """
     wider = np.repeat(np.expand_dims(array, axis), _NEW, axis)
     if array.dtype.kind not in "fc":
         return wider
-    return (wider * rng.uniform(0.7, 0.98, wider.shape)).astype(array.dtype)
+    along = tuple(_NEW if each == axis else 1 for each in range(wider.ndim))
+    scaled = wider.shape if _is_free(array) else along
+    return (wider * rng.uniform(0.7, 0.98, scaled)).astype(array.dtype)
 
 
 def _broadcast(point: Point, at: int, rng: np.random.Generator) -> Iterator[Variant]:

@@ -106,6 +106,11 @@ def turned(function: Any, point: Point) -> Iterator[Variant]:
     if said.is_real_or_complex and floats:
         made = {at: array * _phases(array) for at, array in floats.items()}
         yield Variant(point.having(made), "all tensors are complex")
+    allowed = [at for at in floats if said.may_be_complex(point.names[at])]
+    if len(allowed) > 1:
+        made = {at: floats[at] * _phases(floats[at]) for at in allowed}
+        names = " and ".join(f"`{point.names[at]}`" for at in allowed)
+        yield Variant(point.having(made), f"{names} have complex entries")
     for at, array in point.continuous():
         is_complex = array.dtype.kind == "c"
         if array.size and (

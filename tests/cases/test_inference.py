@@ -15,6 +15,7 @@ import pytest
 import gradtool.engine as torch
 from gradtool.cases.advice import how_to_give_a_case
 from gradtool.cases.inference.clues import Clues, read_clues
+from gradtool.cases.inference.documentation import alternatives
 from gradtool.cases.inference.search import BUDGET, SearchResult, Trial, infer
 from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.checkable import Checkable
@@ -441,3 +442,17 @@ def test_places_that_are_written_to_do_not_repeat(write: Write) -> None:
     report = check(check_options(paths=("put.py",)))
     assert not list(report.findings())
     assert report.modules[0].functions[0].cases
+
+
+def test_a_docstring_may_give_several_names_one_shape_or_one_name_several() -> None:
+    text = (
+        "q, k: (B, L, d), v: (B, L, e); a: (n, n) symmetric, or a batch (B, n, n); b (n,) or c (m,)"
+    )
+    assert alternatives(text, {"q", "k", "v", "a", "b", "c"}) == {
+        "q": [("B", "L", "d")],
+        "k": [("B", "L", "d")],
+        "v": [("B", "L", "e")],
+        "a": [("n", "n"), ("B", "n", "n")],
+        "b": [("n",)],
+        "c": [("m",)],
+    }

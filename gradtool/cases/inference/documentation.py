@@ -6,11 +6,15 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-_STATED = re.compile(r"\b(\w+)`*:?\s*\(((?:[^()]|\([^()]*\))*)\)")
-"""Matches ``x (B, T)`` and ``x: (B, (K - 1) * d)``."""
+_AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
+_STATED = re.compile(rf"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:?)\s*{_AXES}")
+"""Matches ``x (B, T)``, ``x: (B, (K - 1) * d)`` and ``q, k: (B, L, d)``."""
+
+_OR = re.compile(rf"[^().:]{{0,40}}\bor\b[^().:]{{0,24}}?(\w*)\s*{_AXES}")
+"""Matches another shape behind the first, as in ``(n, n) symmetric, or a batch (B, n, n)``."""
 
 _SCALAR = re.compile(r"\b(\w+)`*:?[^\w,;.]*(?:[<>]=? ?[\d.]+ )?(?:is )?(?:a )?scalar( tensor)?\b")
 """Matches ``tau > 0 scalar tensor``."""
@@ -40,8 +44,29 @@ def documentation(function: Any) -> str:
 
 def stated(text: str, names: Collection[str]) -> Shapes:
     """The shapes that a text states of arguments with these names."""
-    found = {name: tuple(_axes(axes)) for name, axes in _STATED.findall(text) if name in names}
-    return {name: axes for name, axes in found.items() if axes and all(map(_is_extent, axes))}
+    return {name: shapes[0] for name, shapes in alternatives(text, names).items()}
+
+
+def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
+    """The shapes that a text states of arguments with these names: one, or several to choose from.
+
+    Several names have a shape in common where a colon follows them.
+    """
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for match in _STATED.finditer(text):
+        *listed, name = (*re.findall(r"\w+", match[1]), match[2])
+        alike = [each for each in listed if match[3] and each in names]
+        shapes = [tuple(_axes(each)) for each in (match[4], *_others(text, match.end(), names))]
+        if all(axes and all(map(_is_extent, axes)) for axes in shapes):
+            found |= {each: shapes for each in (*alike, name) if each in names}
+    return found
+
+
+def _others(text: str, start: int, names: Collection[str]) -> Iterator[str]:
+    """The axes of further shapes that follow at a place, unless they are of another argument."""
+    while (match := _OR.match(text, start)) and match[1] not in names:
+        yield match[2]
+        start = match.end()
 
 
 def integers(text: str, names: Collection[str]) -> frozenset[str]:

@@ -16,6 +16,8 @@ def _backward_hooks(self: Tensor) -> OrderedDict[int, Hook] | None:
     if not self._requires_grad:
         unused: OrderedDict[int, Hook] | None = vars(self).get(_UNUSED)
         return unused
+    if self._node is None and self._leaf_node is None:
+        return None  # without asking a view that may not be followed
     node, number = node_and_number(self)
     hooks = None if node._hooks is None else node._hooks.tensor.get(number)
     return hooks if hooks is None or isinstance(hooks, OrderedDict) else OrderedDict(hooks)

@@ -33,9 +33,13 @@ _MOST_ENDS = 3
 
 def constraints(text: str, case: Point) -> list[Constraint]:
     """The constraints of a case with these docstrings."""
-    shapes = stated_shapes(text, case)
-    found: list[Constraint] = [lambda point: agrees(shapes, point)] if shapes else []
-    found += [_as_constraint(each, shapes) for each in statements(text, set(case.names))]
+    ways = stated_shapes(text, case)
+    found: list[Constraint] = []
+    if ways:
+        found.append(lambda point: any(agrees(shapes, point) for shapes in ways))
+    found += [
+        _as_constraint(each, ways[0] if ways else {}) for each in statements(text, set(case.names))
+    ]
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
     found += _multiples(text, case)
     found += _kept_apart(case)

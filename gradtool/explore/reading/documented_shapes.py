@@ -10,17 +10,28 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice, product
 from typing import Any
 
-from gradtool.cases.inference.documentation import ANY_AXES, Shapes, expression, stated
+from gradtool.cases.inference.documentation import ANY_AXES, Shapes, alternatives, expression
 from gradtool.explore.point import Point
 
+_MOST_WAYS = 16
+"""Combinations of the shapes that a text leaves to choose from."""
 
-def stated_shapes(text: str, case: Point) -> Shapes:
-    """The shapes that a text states of the arguments; none that the case contradicts."""
+
+def stated_shapes(text: str, case: Point) -> list[Shapes]:
+    """The shapes that a text states of the arguments, in each of the ways to choose from.
+
+    First the ways that the case agrees with; none if there are none of these.
+    """
     names = {case.names[at] for at in case.tensors}
-    shapes = stated(text, names)
-    return shapes if agrees(shapes, case) else {}
+    found = alternatives(text, names)
+    ways = islice(product(*found.values()), _MOST_WAYS)
+    every: list[Shapes]
+    every = [dict(zip(found, way, strict=True)) for way in ways] if found else []
+    every.sort(key=lambda shapes: not agrees(shapes, case))
+    return every if every and agrees(every[0], case) else []
 
 
 def agrees(shapes: Shapes, point: Point) -> bool:

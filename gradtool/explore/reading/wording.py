@@ -180,7 +180,7 @@ class Wording:
         word = re.escape(name)
         text = (
             rf"\bcomplex([- ]valued)? (\w+ )?`*{word}\b"
-            rf"|\b{word}`*( \([^)]*\))?:? ([^\W\d]+ )?((is|are|be|of) )?complex\b"
+            rf"|\b{word}`*:?( \([^)]*\))?:? ([^\W\d]+ )?((is|are|be|of) )?complex\b"
         )
         code = rf"\b{word}\.is_complex\(|is_complex\({word}\b"
         return bool(re.search(text, self.docstrings, re.I) or re.search(code, self._code))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -58,3 +59,10 @@ def test_variables_are_made_of_tensors(torch: Any) -> None:
         variable(torch.ones(2, dtype=torch.int64), requires_grad=True)
     with pytest.raises(ValueError, match="can't be volatile and require_grad"):
         variable(torch.ones(2), True, True)
+
+
+def test_a_view_that_cannot_be_followed_is_copied(torch: Any) -> None:
+    with torch.no_grad():
+        view = leaf(torch)[:1]
+        view.mul_(3)
+    assert copy.copy(view).tolist() == [3.0]

@@ -124,6 +124,15 @@ def test_graph_is_freed(torch):
         y.backward()
 
 
+def test_a_node_that_gets_no_gradient_refuses_to_run_again_too(torch):
+    x = leaf(torch, 1.0)
+    y = x.exp()
+    y.grad_fn.register_prehook(lambda grads: (None,))
+    assert torch.autograd.grad(y, x, leaf(torch, 1.0), allow_unused=True) == (None,)
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(y, x, leaf(torch, 1.0), allow_unused=True)
+
+
 def test_create_graph_keeps_the_graph(torch):
     x = leaf(torch, 2.0)
     y = (x**3).sum()

@@ -42,6 +42,8 @@ class Difference:
     """Elements of tensors that the statement names share memory."""
     aliasing: bool = False
     """Two tensors that the statement names have the same memory."""
+    single: bool = False
+    """A tensor that the statement names has one element along a dimension."""
     sharing: bool = False
     """The tensor shares memory with another, or with a gradient, on one side only."""
     inexact: bool = False

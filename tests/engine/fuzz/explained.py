@@ -9,8 +9,9 @@ import numpy as np
 
 from tests.engine.fuzz.compare import Difference
 from tests.engine.fuzz.doubts import EVERYTHING
-from tests.engine.fuzz.lineage import DERIVED, INFERENCE, INTEGERS
+from tests.engine.fuzz.lineage import DERIVED, INFERENCE, INTEGERS, STEPS_OF_ITS_OWN
 from tests.engine.fuzz.signs import (
+    AN_ASSERTION,
     ARITHMETIC,
     ASKS_FOR_NODES,
     ASSERTIONS,
@@ -72,7 +73,8 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "PyTorch fails an assertion of its own",
         lambda difference: (
-            difference.what == "error" and ASSERTIONS.search(difference.texts[0]) is not None
+            (difference.what == "error" and ASSERTIONS.search(difference.texts[0]) is not None)
+            or (difference.what == "looking" and difference.expected == AN_ASSERTION)
         ),
         spreads=EVERYTHING,
     ),
@@ -91,6 +93,26 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "what an operation saves is each library's own",
         is_of_packing,
+    ),
+    Explained(
+        "of steps that are each library's own, one saves nothing that could be freed",
+        lambda difference: (
+            difference.what == "error"
+            and None in (difference.expected, difference.got)
+            and STEPS_OF_ITS_OWN in difference.lineage
+            and any("through the graph a second time" in each for each in difference.texts)
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "a transform of PyTorch looks at no view from outside that cannot be followed",
+        lambda difference: (
+            difference.what == "error"
+            and difference.expected is None
+            and "torch.func." in difference.statement
+            and difference.texts[1].startswith("A view was created in no_grad mode")
+        ),
+        spreads=EVERYTHING,
     ),
     Explained(
         "the layout of a derivative follows from the formula it is computed by",
@@ -122,6 +144,15 @@ EXPLAINED: tuple[Explained, ...] = (
             and all("is out of bounds for dimension" in each for each in difference.texts)
         ),
         spreads=OF_VALUES,
+    ),
+    Explained(
+        "along a dimension of one element the libraries keep strides of their own",
+        lambda difference: (
+            difference.single
+            and not difference.overlapping
+            and any("some elements of the input tensor" in each for each in difference.texts)
+        ),
+        spreads=EVERYTHING,
     ),
     Explained(
         "elements that share memory are written in any order",

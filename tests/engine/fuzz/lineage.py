@@ -12,11 +12,16 @@ DERIVED, LINEARIZED, INTEGERS = "derived", "linearized", "integers"
 """Results of transforms and of recorded derivatives; of `linearize`; what was written into."""
 INFERENCE = "inference"
 """What was computed in inference mode."""
+STEPS_OF_ITS_OWN = "steps of its own"
+"""Recorded derivatives and products of vectors, whose steps, and what these save, may differ."""
 
 _KINDS = {
     DERIVED: re.compile(r"torch\.func\.|autograd\.functional|autograd\.grad\(|backward\("),
     LINEARIZED: re.compile(r"torch\.func\.linearize"),
     INFERENCE: re.compile(r"inference_mode"),
+    STEPS_OF_ITS_OWN: re.compile(
+        r"create_graph=True|lerp\(|linear\(|matmul\(| @ |tensordot\(|einsum\("
+    ),
     INTEGERS: re.compile(r"\] = |\.(masked_|index_)?fill_\(|\.bernoulli_\("),
 }
 

@@ -10,6 +10,7 @@ from tests.engine.fuzz.doubts import read_names
 from tests.engine.fuzz.machine import Machine, compiled
 from tests.engine.fuzz.observe import Facts, facts
 from tests.engine.fuzz.sharing import memory_of, overlap
+from tests.engine.fuzz.signs import AN_ASSERTION, ASSERTIONS
 
 Step = tuple[list[str] | None, str, tuple[Any, ...], dict[str, Facts]]
 """Types and text of the error, the narrowest first, events, facts of tensors by name."""
@@ -58,15 +59,21 @@ class Recording:
 
     def has_overlapping(self, statement: str) -> bool:
         """Whether elements of a tensor that a statement names share memory."""
-        tensors = self.machine.tensors()
-        return overlap([tensors[name] for name in read_names(statement) if name in tensors])
+        return overlap(self._named(statement))
 
     def has_aliases(self, statement: str) -> bool:
         """Whether two tensors that a statement names are of the same memory."""
-        tensors = self.machine.tensors()
-        named = [tensors[name] for name in read_names(statement) if name in tensors]
-        places = [place for each in named if (place := memory_of(each)) is not None]
+        found = [memory_of(each) for each in self._named(statement)]
+        places = [place for place in found if place is not None]
         return len(set(places)) < len(places)
+
+    def has_single(self, statement: str) -> bool:
+        """Whether a tensor that a statement names has one element along a dimension."""
+        return any(1 in each.shape for each in self._named(statement))
+
+    def _named(self, statement: str) -> list[Any]:
+        tensors = self.machine.tensors()
+        return [tensors[name] for name in read_names(statement) if name in tensors]
 
     def look(self, everywhere: bool, statement: str = "") -> dict[str, Facts]:
         """The facts of all tensors, or of those that this statement gave a name."""
@@ -104,7 +111,9 @@ class Recording:
         try:
             found = facts(torch, tensor, names, level)
         except Exception as error:  # to look is part of the program
-            return {"looking": type(error).__name__, "text": str(error)[:60]}
+            asserted = ASSERTIONS.search(str(error)) is not None
+            name = AN_ASSERTION if asserted else type(error).__name__
+            return {"looking": name, "text": str(error)[:60]}
         if self.is_derivative(name):  # the node is that of a formula
             found["grad_fn"] = found["grad_fn"] and "a node"
         found.pop("grad.grad_fn", None)

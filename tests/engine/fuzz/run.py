@@ -93,7 +93,7 @@ def _step(at: int, statement: str, one: Recording, other: Recording, outcome: Ou
         own = outcome.lineage.of.get(found.where, frozenset()) if found.where else lineage
         difference = replace(
             found, maker=maker, derived=derived, overlapping=one.has_overlapping(statement),
-            aliasing=one.has_aliases(statement),
+            aliasing=one.has_aliases(statement), single=one.has_single(statement),
             sharing=shares_differently(found, one, other), inexact=inexact, lineage=own,
         )  # fmt: skip
         if text := doubts.reason_of(difference, read):

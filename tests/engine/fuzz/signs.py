@@ -39,6 +39,8 @@ FORWARD = re.compile(r"jvp|jacfwd|hessian|linearize|forward-mode")
 NOT_RECORDED = "does not require grad and does not have a grad_fn"
 ASKS_FOR_NODES = re.compile(r"^note\(.*(next_functions|\.node\.name\(\))")
 ASSERTIONS = re.compile(r"INTERNAL ASSERT FAILED|Expected is\w+\(|doesn't correspond to a device")
+AN_ASSERTION = "an assertion"
+"""What looking at a tensor ends in where PyTorch fails an assertion of its own."""
 OF_TRACES = (
     "a leaf Variable", "more than one element of the written-to", "a 0-dim tensor", "treespec",
 )  # fmt: skip

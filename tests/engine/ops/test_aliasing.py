@@ -96,3 +96,11 @@ def test_a_part_may_not_be_written_over_one_that_it_overlaps(key: Any) -> None:
     x = engine.arange(9.0).reshape(3, 3)
     with pytest.raises(RuntimeError, match="single memory location"):
         x[key] = x[1:]
+
+
+@pytest.mark.parametrize("name", ["add", "sin", "clamp", "eq"])
+def test_an_expanded_out_is_refused_even_if_it_is_to_be_resized(name: str) -> None:
+    x, out = engine.tensor(0.5), engine.zeros(()).expand(2, 3)
+    others = {"add": (x,), "sin": (), "clamp": (0.0, 1.0), "eq": (x,)}[name]
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        getattr(engine, name)(x, *others, out=out)

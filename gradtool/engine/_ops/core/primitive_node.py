@@ -107,9 +107,9 @@ class PrimitiveNode(Node):
     def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument."""
         plan = self.plan
+        saved = self._unpack() if plan.keeps_tensors else self.saved
         if grad is None:
             return [None] * len(plan.rules)
-        saved = self._unpack() if plan.keeps_tensors else self.saved
         kind = grad._array.dtype.kind
         if kind == "V" and plan.keeps_tensors:
             return self._vjp_in_single(grad, saved, wanted)
