@@ -160,7 +160,7 @@ def _equal(facts: ShapeFacts, one: ast.expr, other: ast.expr) -> None:
             facts.rank(there[0], _least_rank(there[1]))
             facts.extent(*place, f"{there[0]}[{there[1]}]")
             facts.extent(*there, f"{there[0]}[{there[1]}]")
-        elif (extent := _extent(other)) is not None:
+        elif extent := _extent(other):  # A test for no elements is there to refuse them.
             facts.extent(*place, extent)
         return
     whole = _shape_of(one)

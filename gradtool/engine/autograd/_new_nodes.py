@@ -33,7 +33,7 @@ _CHANGED = (
 class Packed:
     """The result of the pack hook for a saved tensor, and the tensor's place in the graph."""
 
-    __slots__ = ("content", "edge", "requires_grad", "unpack")
+    __slots__ = ("content", "edge", "requires_grad", "shares", "unpack")
 
     def __init__(
         self, tensor: Tensor, pack: PackHook, unpack: UnpackHook, shown: Tensor | None = None
@@ -48,12 +48,20 @@ class Packed:
         # What the hook computes is no part of the graph.
         modes.grad = False
         try:
-            self.content = pack(tensor if shown is None else shown)
+            given = tensor if shown is None else shown
+            self.content = pack(given)
+            self.shares = getattr(self.content, "_array", None) is given._array
         finally:
             modes.grad = recording
         if tensor._version != version:
             raise RuntimeError(_CHANGED)
         self.unpack = unpack
+
+    def follow(self, output: Tensor) -> None:
+        """Let what a hook packed uncopied have the memory that its values were written to."""
+        if self.shares:
+            self.content._array = output._array
+            self.content._storage = output._shared_storage()
 
     def restore(self) -> Tensor:
         """Return the tensor, connected to the graph as before.

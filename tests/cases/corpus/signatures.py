@@ -889,3 +889,24 @@ class LookUpWithPadding(Function):
         (indices,) = ctx.saved_tensors
         grad = torch.zeros(ctx.rows, g.shape[-1], dtype=g.dtype)
         return grad.index_add(0, indices, g), None, None
+
+
+class RefusesNothingToSum(Function):
+    """A test for no elements refuses them."""
+
+    EXPECTED = [["x: float64[3, 4]", "mask: bool[3, 4]"]]
+
+    @staticmethod
+    def forward(ctx, x, mask, gamma=2.0):
+        if mask.dtype != torch.bool or mask.shape != x.shape:
+            raise TypeError("mask must be a bool tensor shaped like x")
+        if not x.is_floating_point() or x.numel() == 0:
+            raise TypeError("real entries expected")
+        ctx.save_for_backward(x, mask)
+        ctx.gamma = gamma
+        return torch.where(mask, x, gamma * x).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, mask = ctx.saved_tensors
+        return g * torch.where(mask, 1.0, ctx.gamma).to(x.dtype), None, None

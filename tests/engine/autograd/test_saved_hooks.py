@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 
 def test_the_pack_hook_gets_the_tensor_that_was_given(torch: Any) -> None:
     x = torch.ones(2, requires_grad=True)
@@ -50,3 +52,18 @@ def test_the_pack_hook_gets_an_output_of_a_function_with_its_node(torch: Any) ->
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
         Double.apply(x)
     assert given == [(True, None), (False, "DoubleBackward")]
+
+
+@pytest.mark.parametrize("name", ["exp_", "sigmoid_", "relu_"])
+def test_an_output_that_a_hook_keeps_may_be_changed_and_is_seen_changed(
+    torch: Any, name: str
+) -> None:
+    x = torch.tensor([2.0, 1.0], requires_grad=True)
+    y = x * 1
+    with torch.autograd.graph.saved_tensors_hooks(lambda kept: kept, lambda kept: kept):
+        getattr(y, name)()
+    before = y.detach().clone()
+    y.mul_(3)
+    y.sum().backward()
+    formula = {"exp_": lambda s: s, "sigmoid_": lambda s: s * (1 - s), "relu_": lambda s: s > 0}
+    assert torch.allclose(x.grad, 3 * formula[name](3 * before).to(x.dtype))

@@ -258,6 +258,10 @@ class PrimitiveNode(Node):
         slot = self.plan.out_slot
         if slot is None:
             return
+        packed = self.saved[slot]
+        if packed.__class__ is Packed:
+            packed.follow(output)
+            return
         saved = self.saved = list(self.saved)
         if output.__class__ is Tensor and output._storage is None:
             # Written out for new memory, which was never changed: this is on the hot path.
