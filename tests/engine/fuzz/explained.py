@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -335,15 +336,14 @@ EXPLAINED: tuple[Explained, ...] = (
             and any(each in difference.statement for each in TWICE)
             and not np.any(difference.expected)
         ),
-        spreads=OF_VALUES,
+        spreads=EVERYTHING,
     ),
     Explained(
-        "PyTorch's third derivative of a product with zeros is not a number",
+        "PyTorch's third derivative of a product with zeros is not a number, or lacks a term",
         lambda difference: (
             difference.what == "value"
             and difference.derived
             and "x.prod()" in difference.statement
-            and bool(np.isnan(difference.expected).any())
             and not np.isnan(difference.got).any()
         ),
         spreads=OF_VALUES,
@@ -404,11 +404,70 @@ EXPLAINED: tuple[Explained, ...] = (
         ),
         spreads=EVERYTHING,
     ),
+    Explained(
+        "PyTorch's derivatives of the variance of one number are not numbers",
+        lambda difference: (
+            difference.what == "value"
+            and difference.derived
+            and re.search(r"\.(var|std)\(\)", difference.statement) is not None
+            and bool(np.isnan(difference.expected).all())
+        ),
+        spreads=OF_VALUES,
+    ),
+    Explained(
+        "a wave of large numbers that agree up to rounding",
+        lambda difference: (
+            difference.what == "value"
+            and difference.inexact
+            and re.search(r"\.(sin|cos|tan)\(", difference.statement) is not None
+            and np.allclose(difference.got, difference.expected, 1e-2, 1e-2)
+        ),
+        spreads=OF_VALUES,
+    ),
+    Explained(
+        "PyTorch counts a change of a view that it then refuses",
+        lambda difference: (
+            difference.what == "_version"
+            and "If your Function modifies inplace an input that is a view" in difference.texts[0]
+        ),
+        spreads=frozenset(("_version",)),
+    ),
+    Explained(
+        "of several reasons not to follow a view either library names one",
+        lambda difference: (
+            difference.what == "text"
+            and all(" is a view" in str(each) for each in (difference.expected, difference.got))
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch knows where a part without elements lies, and views it by its strides",
+        lambda difference: (
+            difference.what == "error"
+            and difference.got is None
+            and any(each in difference.texts[0] for each in ("setStorage: ", "to view "))
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
+        "a hook that is not for masks gets one that this library alone saves",
+        lambda difference: (
+            difference.what == "error"
+            and difference.texts[1].startswith("where expected condition to be a boolean tensor")
+        ),
+        spreads=EVERYTHING,
+    ),
 )
 
 
-OPEN: frozenset[int] = frozenset((54, 150))
-"""Seeds of programs that still differ, each by something rare that PyTorch does."""
+OPEN: Mapping[int, str] = {
+    54: "something rare that PyTorch does",
+    150: "something rare that PyTorch does",
+    146458: "a batch of cotangents at a view whose data was replaced by those of another shape",
+    226794: "a view of elements that its base lost when it was given another shape",
+    231331: "the imaginary part of a conjugate view is written to by what it is a part of",
+}
+"""Seeds of programs that still differ, and by what."""
 
 
 def reason_of(difference: Difference) -> Explained | None:

@@ -31,10 +31,15 @@ class Lineage:
     """The kinds of statements that each name descends from."""
 
     of: dict[str, frozenset[str]] = field(default_factory=dict)
+    entered: frozenset[str] = frozenset()
+    """The kinds of all statements from now on: a mode was entered."""
 
     def reaching(self, statement: str) -> frozenset[str]:
         """The kinds that a statement is of, or what it reads."""
+        if statement.startswith("enter(torch.inference_mode"):
+            self.entered = frozenset({INFERENCE})
         own = frozenset(kind for kind, text in _KINDS.items() if text.search(statement))
+        own |= self.entered
         return own.union(*[self.of.get(name, frozenset()) for name in read_names(statement)])
 
     def follow(self, statement: str, changed: Iterable[str]) -> None:

@@ -38,7 +38,10 @@ ARITHMETIC = re.compile(r"\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\(| [
 FORWARD = re.compile(r"jvp|jacfwd|hessian|linearize|forward-mode")
 NOT_RECORDED = "does not require grad and does not have a grad_fn"
 ASKS_FOR_NODES = re.compile(r"^note\(.*(next_functions|\.node\.name\(\))")
-ASSERTIONS = re.compile(r"INTERNAL ASSERT FAILED|Expected is\w+\(|doesn't correspond to a device")
+ASSERTIONS = re.compile(
+    r"INTERNAL ASSERT FAILED|Expected is\w+\(|doesn't correspond to a device"
+    r"|Expected a value of type 'Tensor' for argument 'self' but instead found"
+)
 AN_ASSERTION = "an assertion"
 """What looking at a tensor ends in where PyTorch fails an assertion of its own."""
 OF_TRACES = (
@@ -108,6 +111,8 @@ def is_of_half_complex(difference: Difference) -> bool:
         return "ComplexHalf" in difference.texts[0] or (
             difference.expected is None and "scalar type: Half" in difference.texts[1]
         )
+    if difference.what == "events":
+        return "complex32" in str(difference.expected)
     return difference.what.endswith("dtype") and str(difference.expected) == "complex32"
 
 

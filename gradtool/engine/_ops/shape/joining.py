@@ -183,13 +183,14 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = given[0].shape
+    dim = wrap_dim(dim, len(first) + 1)
     for position, each in enumerate(given):
         if each.shape != first:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
                 f"and {list(each.shape)} at entry {position}"
             )
-    return _stack_of(len(given))(*given, dim=wrap_dim(dim, len(first) + 1))
+    return _stack_of(len(given))(*given, dim=dim)
 
 
 @op
