@@ -67,13 +67,13 @@ class ModuleSource:
     """The statements of a file by their lines."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self._text = "".join(lines)
+        self._lines = lines
 
     @cached_property
     def _statements(self) -> dict[int, ast.stmt]:
         """The innermost statement at each line."""
         try:
-            tree = ast.parse(self._text)
+            tree = ast.parse("".join(self._lines))
         except SyntaxError:
             return {}
         found = {}
@@ -89,8 +89,12 @@ class ModuleSource:
 
     def text(self, node: ast.AST) -> str | None:
         """Return the source of an expression or statement on one line."""
-        segment = ast.get_source_segment(self._text, node)
-        return None if segment is None or "\n" in segment else segment
+        first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+        if first is None or first != last:
+            return None
+        columns = slice(node.col_offset, node.end_col_offset)  # type: ignore[attr-defined]
+        segment: str = self._lines[first - 1].encode()[columns].decode()
+        return segment
 
 
 def target_of(statement: ast.stmt) -> str | None:

@@ -6,11 +6,13 @@ mode the traceback of each node's making is kept.
 
 from __future__ import annotations
 
+import sys
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, overload
 
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
@@ -123,7 +125,31 @@ def _watch(node: Node) -> None:
         node._pack_saved(packer())
     if modes.anomaly:
         # The last two frames are this function and the engine's that called it.
-        node.metadata[TRACEBACK] = traceback.format_stack()[:-2]
+        node.metadata[TRACEBACK] = _Stack(sys._getframe(2))
         running = None if modes.walk is None else modes.walk.running
         if running is not None:
             node.metadata[PARENT] = running.shown()
+
+
+class _Stack(Sequence[str]):
+    """The lines of `traceback.format_stack`, each formatted when it is asked for.
+
+    Nodes are many, and few of them are asked where they were made.
+    """
+
+    def __init__(self, frame: FrameType) -> None:
+        frames = [(each.f_code, line) for each, line in traceback.walk_stack(frame)]
+        self._frames = frames[::-1]
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        code, line = self._frames[at]
+        return traceback.format_list([(code.co_filename, line, code.co_name, None)])[0]
