@@ -104,3 +104,16 @@ def test_an_expanded_out_is_refused_even_if_it_is_to_be_resized(name: str) -> No
     others = {"add": (x,), "sin": (), "clamp": (0.0, 1.0), "eq": (x,)}[name]
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         getattr(engine, name)(x, *others, out=out)
+
+
+def test_the_larger_of_two_tensors_may_be_written_over_one() -> None:
+    x = engine.ones(3)
+    assert engine.max(x, 2 * x, out=x) is x
+    assert x.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_bound_without_dimensions_is_a_number_beside_one() -> None:
+    x = engine.tensor([-1.0, 0.5, 3.0])
+    assert x.clamp(0.0, engine.tensor(1.0)).tolist() == [0.0, 0.5, 1.0]
+    with pytest.raises(TypeError, match="clamp"):
+        x.clamp(engine.tensor([0.0]), 1.0)

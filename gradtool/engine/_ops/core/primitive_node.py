@@ -55,7 +55,8 @@ class Beside(NamedTuple):
     name: str
     tensor: Tensor | None
     """None once the graph was freed."""
-    version: int
+    version: int | None
+    """None where a hook packs what is saved: torch then compares no versions."""
 
     def held(self) -> Tensor:
         """The tensor.
@@ -65,7 +66,7 @@ class Beside(NamedTuple):
         """
         if self.tensor is None:
             raise RuntimeError(FREED_MESSAGE)
-        if counted_version(self.tensor) != self.version:
+        if self.version is not None and counted_version(self.tensor) != self.version:
             raise modified_in_place(self.tensor, self.version, self.tensor)
         return self.tensor
 
@@ -464,7 +465,10 @@ def save_also(out: Tensor, tensors: Mapping[str, Tensor]) -> None:
     for each in tensors.values():
         if each._level is not None and each._level.by_func:
             version = counted_version
-    node.also_saved = [Beside(name, each, version(each)) for name, each in tensors.items()]
+    is_packed = bool(modes.saved_tensor_hooks)
+    node.also_saved = [
+        Beside(name, each, None if is_packed else version(each)) for name, each in tensors.items()
+    ]
     node.__class__ = SavingNode
 
 

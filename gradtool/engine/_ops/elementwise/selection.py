@@ -314,8 +314,8 @@ _between = elementwise(
 
 
 def _clamp_overload(_x: Any, min: Any = None, max: Any = None) -> bool:
-    """Return True for bounds that are numbers."""
-    return not (isinstance(min, Tensor) or isinstance(max, Tensor))
+    """Return True for bounds that are numbers, or one beside a tensor that holds another."""
+    return any(bound is not None and not isinstance(bound, Tensor) for bound in (min, max))
 
 
 @op(aliases=("clip",), in_place=True, node=numbered("Clamp", _clamp_overload))
@@ -323,13 +323,16 @@ def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """`x` with what lies outside the bounds moved to them; `max` wins over `min`.
 
     The bounds are numbers, or tensors that broadcast with `x`. At a bound, `x` gets the gradient.
+    Beside a number, a tensor of no dimensions is a number too, unless it requires a gradient.
 
     Raises:
         RuntimeError: there is no bound at all.
-        TypeError: one bound is a tensor and the other is a number.
+        TypeError: one bound is another tensor and the other is a number.
     """
     if x.__class__ is Tensor and x._array.dtype.kind == "f" and _are_bounds(min, max):
         return _clamp_to_numbers.of_one((x,), {"low": min, "high": max})
+    if isinstance(min, Tensor) != isinstance(max, Tensor) and min is not None and max is not None:
+        min, max = _as_number(min), _as_number(max)
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -343,6 +346,12 @@ def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise TypeError("clamp() takes two numbers or two tensors as bounds, not one of each")
     x = x if x.dtype is common else x.to(common)
     return _clamp_to_numbers(x, low=_bound(min, common), high=_bound(max, common))
+
+
+def _as_number(bound: Any) -> Any:
+    """The number that a tensor of no dimensions without gradient holds; else the bound itself."""
+    is_number = isinstance(bound, Tensor) and bound.ndim == 0 and not bound.requires_grad
+    return bound.item() if is_number else bound
 
 
 def _are_bounds(low: Any, high: Any) -> bool:
