@@ -1,4 +1,4 @@
-"""What gradtool says of the zoo: all of a kind in one run, as a user would check a folder.
+"""What gradtool says of the zoo: all of a file in one run, as a user would check it.
 
 ``GRADTOOL_ZOO_SEEDS=20`` sets the number of seeds, two by default. Only the first is not slow.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from gradtool.results.report import FunctionResult
 from gradtool.run.runner import check
 from tests.options import check_options
-from tests.zoo.members import ZOO, Member, results, strict_findings
+from tests.zoo.members import Member, results, strict_findings
 
 SEEDS = [
     pytest.param(seed, marks=pytest.mark.slow if seed else ())
@@ -21,23 +22,23 @@ SEEDS = [
 ]
 
 
-def checked(kind: str, seed: int) -> dict[str, FunctionResult]:
-    """What came of each of a kind, by the id of its member."""
-    found = _run(kind, seed)
+def checked(member: Member, seed: int) -> FunctionResult:
+    """What came of a member."""
+    found = _run(member.path, seed)
     if isinstance(found, Exception):
         raise found
-    return found
+    return found[member.id]
 
 
-def found(member: Member, kind: str, seed: int) -> list[tuple[str, str]]:
+def found(member: Member, seed: int) -> list[tuple[str, str]]:
     """The rules a member trips, each with what was said."""
-    findings = strict_findings(checked(kind, seed)[member.id])
+    findings = strict_findings(checked(member, seed))
     return [(finding.rule, finding.message) for finding in findings]
 
 
 @cache
-def _run(kind: str, seed: int) -> dict[str, FunctionResult] | Exception:
+def _run(path: Path, seed: int) -> dict[str, FunctionResult] | Exception:
     try:
-        return results(check(check_options(paths=(str(ZOO / kind),), strict=True, seed=seed)))
-    except Exception as error:  # Told of every member, without another run for each.
+        return results(check(check_options(paths=(str(path),), strict=True, seed=seed)))
+    except Exception as error:  # Raised for every member, without another run for each.
         return error

@@ -110,10 +110,9 @@ def main() -> None:
 
 def lines(kind: str) -> Iterator[Line]:
     """Every Function of one kind, checked by both."""
-    found = checked(kind, 0)
     theirs = {id(each.checkable.obj): each for each in planned(kind)}
     for member in members(kind):
-        result = found[member.id]
+        result = checked(member, 0)
         ours = frozenset(finding.rule for finding in strict_findings(result))
         asked = ask_torch(member, theirs[id(member.target)])
         yield Line(member, ours, result.verdict is Verdict.PASS, asked)
