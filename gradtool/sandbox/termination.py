@@ -62,9 +62,17 @@ def ended(means: str, location: Location | None = None, detail: str | None = Non
     return Termination(codes.ENDED, f"ended the process: {means}", hint, location, detail)
 
 
-def crashed(cause: str, location: Location | None = None, detail: str | None = None) -> Termination:
-    """A signal, or something as abrupt, killed the process."""
+def crashed(
+    cause: str,
+    location: Location | None = None,
+    detail: str | None = None,
+    *,
+    was_sent: bool = False,
+) -> Termination:
+    """A signal, or something as abrupt, killed the process; `was_sent` if a process sent it."""
     hint = "look for a call to compiled code with a wrong pointer, index or argument type"
+    if was_sent:
+        hint = "run the check again; if it fails again, look for code that sends the signal"
     return Termination(codes.CRASHED, f"crashed its process: {cause}", hint, location, detail)
 
 

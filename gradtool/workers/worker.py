@@ -167,6 +167,10 @@ class _Worker:
             except MemoryError:
                 # A message would need memory too; an exit code does not.
                 os._exit(NO_MEMORY)
+            except KeyboardInterrupt:
+                # The signal came between two calls of the checked code: it ends the process.
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                os.kill(os.getpid(), signal.SIGINT)
             except BaseException as error:
                 self._spoiled = True
                 self._send(Fault.of(error, _subject(request)))

@@ -20,6 +20,9 @@ NO_MEMORY = 112
 LOST = 113
 """Exit code of a worker that can no longer send messages."""
 
+_SENT = {signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM}
+"""Signals that another process, or a call of ``os.kill``, sends: no fault of the processor does."""
+
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 
@@ -55,7 +58,7 @@ class Death:
         if number == signal.SIGKILL and self.oom_killed:
             cause = "the system's out-of-memory killer stopped it"
             return out_of_memory(cause, settings, place, detail)
-        return crashed(_signal(number), place, detail)
+        return crashed(_signal(number), place, detail, was_sent=number in _SENT)
 
 
 def _exit(code: int) -> str:
