@@ -25,6 +25,7 @@ from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.findings.could_not_run import NoCase
+from gradtool.results.report import Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write
 from tests.options import check_options
@@ -447,12 +448,109 @@ def test_places_that_are_written_to_do_not_repeat(write: Write) -> None:
 def test_a_docstring_may_give_several_names_one_shape_or_one_name_several() -> None:
     text = (
         "q, k: (B, L, d), v: (B, L, e); a: (n, n) symmetric, or a batch (B, n, n); b (n,) or c (m,)"
+        "; w: (out_features, in_features); stacked layers (E, out, in) work too"
     )
-    assert alternatives(text, {"q", "k", "v", "a", "b", "c"}) == {
+    assert alternatives(text, {"q", "k", "v", "a", "b", "c", "w"}) == {
         "q": [("B", "L", "d")],
         "k": [("B", "L", "d")],
         "v": [("B", "L", "e")],
         "a": [("n", "n"), ("B", "n", "n")],
         "b": [("n",)],
         "c": [("m",)],
+        "w": [("out_features", "in_features"), ("E", "out_features", "in_features")],
     }
+
+
+def test_a_tensor_that_forward_unpacks_is_a_guess() -> None:
+    from gradtool import Function
+
+    class Scaled(Function):
+        @staticmethod
+        def forward(ctx: Any, pair: Any) -> Any:
+            x, ctx.scale = pair
+            return x * ctx.scale
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.scale
+
+    cases = resolve_cases(checkable_class(Scaled), Settings())
+    assert all(case.is_guess for case in cases)
+
+
+READ = """
+import torch
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+class Clipped(Function):
+    @staticmethod
+    def forward(ctx, x, ceiling_of_it):
+        ctx.save_for_backward(x, ceiling_of_it)
+        return torch.clamp(x, min=0, max=ceiling_of_it.item())
+
+    @staticmethod
+    def backward(ctx, g):
+        x, top = ctx.saved_tensors
+        inside = (x > 0) & (x < top)
+        return g * inside, (g * (x >= top)).sum().view(-1)
+
+
+class Whitened(Function):
+    \"\"\"The whitening matrix of a positive definite one.\"\"\"
+
+    @staticmethod
+    def forward(ctx, k):
+        low = torch.linalg.cholesky(0.5 * (k + k.mT))
+        ctx.save_for_backward(low)
+        return low.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (low,) = ctx.saved_tensors
+        return 0.5 * g[..., None, None] * torch.cholesky_inverse(low)
+
+
+class Settled(Function):
+    \"\"\"The z with z = tanh(z w).
+
+    w: (d, d) weights whose spectral norm is below one
+    x: (n, d) inputs
+    \"\"\"
+
+    @staticmethod
+    def forward(ctx, w, x):
+        z = x
+        for _ in range(200):
+            z = torch.tanh(z @ w + x)
+        ctx.save_for_backward(w, z)
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        w, z = ctx.saved_tensors
+        slope = 1 - z * z
+        step = torch.eye(len(w), dtype=w.dtype) - slope[:, None, :] * w
+        found = torch.linalg.solve(step, g[..., None]).squeeze(-1) * slope
+        return z.mT @ found, found
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("Clipped", ["x: float64[3, 4]", "ceiling_of_it: float64[]"]),
+        ("Whitened", ["k: float64[3, 3]"]),
+        ("Settled", ["w: float64[3, 3]", "x: float64[4, 3]"]),
+    ],
+)
+def test_what_the_source_and_its_docstring_say_of_values_is_kept(
+    write: Write, name: str, arguments: list[str]
+) -> None:
+    write({"read.py": READ})
+    (function,) = check(check_options(paths=(f"read.py::{name}",))).modules[0].functions
+    assert list(function.cases[0].arguments) == arguments
+    assert function.verdict is Verdict.PASS, [each.message for each in function.checks]

@@ -29,7 +29,8 @@ _PLAIN = (2, 1, 0.5, 0, True, False, None, 3, [2, 2], [1, 1], "mean", "sum", "no
 
 def alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
     """Yield other values for one parameter, the likeliest first."""
-    within = side(reading.parameters[at].name)
+    name = reading.parameters[at].name
+    within = reading.clues.within.get(name) or side(name)
     for value in _alternatives(reading, draft, at):
         if within and is_tensor(value) and not {"values", "dtype", "low"} & value.keys():
             yield {**value, "low": within[0], "high": within[1]}

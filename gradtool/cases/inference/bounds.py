@@ -1,8 +1,10 @@
-"""Names of lower and upper bounds, between which other values lie."""
+"""Lower and upper bounds, between which other values lie: by their names, and by clamps."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Collection, Iterator
 
 _END = r"(_?(val|value|bound|limit))?s?"
 _LOWER = re.compile(r"(?P<of>.*_)?(min|minimum|low|lower|lo|floor)" + _END)
@@ -20,3 +22,57 @@ def are_bounds(lower: str, upper: str) -> bool:
     """Return True for a lower and an upper bound of the same: ``x_min`` and ``x_max``."""
     low, high = _LOWER.fullmatch(lower), _UPPER.fullmatch(upper)
     return bool(low and high and low["of"] == high["of"])
+
+
+Bound = str | float
+"""The name of a parameter, or a number."""
+
+_OFF_ZERO, _WIDTH = 0.25, 0.75
+"""Least distance and range of the values of a bound from the number on the other side."""
+
+
+def clamp_bounds(node: ast.AST, names: Collection[str]) -> Iterator[tuple[Bound, Bound]]:
+    """Yield the lower and the upper bound of each clamp in a body to one or two parameters.
+
+    A clamp to ``-a`` and ``a`` says that ``a`` is at least 0.
+    """
+    for call in ast.walk(node):
+        match call:
+            case ast.Call(func=ast.Attribute(value=owner, attr="clamp" | "clamp_" | "clip")):
+                # As a function, it has its operand before the bounds.
+                is_method = not (isinstance(owner, ast.Name) and owner.id == "torch")
+                given = call.args if is_method else call.args[1:]
+                ends = dict(zip(("min", "max"), given, strict=False))
+                ends |= {each.arg: each.value for each in call.keywords if each.arg}
+                low, high = (_bound(ends.get(end), names) for end in ("min", "max"))
+                if isinstance(low, str) and low == f"-{high}":
+                    low = 0.0
+                if low is not None and high is not None and {low, high} & set(names):
+                    yield low, high
+
+
+def _bound(node: ast.expr | None, names: Collection[str]) -> Bound | None:
+    match node:
+        case ast.Name(id=name) if name in names:
+            return name
+        case ast.Call(func=ast.Attribute(value=value, attr="item" | "to" | "type_as" | "detach")):
+            return _bound(value, names)
+        case ast.Constant(value=int() | float() as value):
+            return float(value)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            positive = _bound(operand, names)
+            if isinstance(positive, float):
+                return -positive
+            return None if positive is None else f"-{positive}"
+    return None
+
+
+def ranges(bounds: Collection[tuple[Bound, Bound]]) -> dict[str, tuple[float, float]]:
+    """Return a range for each parameter that a clamp has beside a number."""
+    found = {}
+    for low, high in bounds:
+        if isinstance(high, str) and isinstance(low, float):
+            found[high] = low + _OFF_ZERO, low + _OFF_ZERO + _WIDTH
+        elif isinstance(low, str) and isinstance(high, float):
+            found[low] = high - _OFF_ZERO - _WIDTH, high - _OFF_ZERO
+    return found

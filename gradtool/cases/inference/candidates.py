@@ -12,7 +12,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gradtool.cases.inference.clues import Clues
@@ -50,6 +50,13 @@ class Candidate:
     parameters: Parameters
     roles: tuple[Role, ...]
     shapes: Shapes
+    is_stated: bool = False
+    """A docstring states all of its shapes."""
+
+    @property
+    def shows_little(self) -> bool:
+        """True for shapes that hide an error, unless those are the ones that are meant."""
+        return is_degenerate(self.shapes) and not self.is_stated
 
     def case(self, name: str, domain: Domain) -> CaseConfig:
         """The case of this candidate, with values of its tensors drawn from `domain`."""
@@ -64,6 +71,15 @@ class Candidate:
             if by_name
         }
         return CaseConfig(args=args, kwargs=kwargs, name=name)
+
+    def reshaped(self, position: int, shape: Shape) -> Candidate | None:
+        """The same with another shape for one argument; None unless its shape was chosen."""
+        chosen = [at for at, role in enumerate(self.roles) if role.is_tensor]
+        if position not in chosen:
+            return None
+        shapes = list(self.shapes)
+        shapes[chosen.index(position)] = shape
+        return replace(self, shapes=tuple(shapes), is_stated=False)
 
     def extended(self, parameter: inspect.Parameter, role: Role, shape: Shape) -> Candidate:
         """The same with one more argument, given by name."""
@@ -142,11 +158,12 @@ def _shaped(
     names = tuple(p.name for p, role in zip(parameters, filled, strict=True) if role.is_tensor)
     total = cost + sum(more for more, _ in chosen)
     found = schemes(names) if names else []
+    stated = None
     if names and all(name in clues.documented for name in names):
         stated = tuple(clues.documented[name] for name in names)
         found = [stated, *(each for each in found if each != stated)]
     for rank, shapes in enumerate(found):
-        yield total + rank, Candidate(parameters, filled, shapes)
+        yield total + rank, Candidate(parameters, filled, shapes, is_stated=shapes == stated)
 
 
 def with_defaults(base: Candidate, parameters: Parameters) -> Candidate:

@@ -11,7 +11,9 @@ import itertools
 import re
 from typing import Any
 
+from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.climbing import Step
+from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.drafts import is_floating, shape_of
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import suggested
@@ -54,6 +56,12 @@ def is_unlike_documented(function: Any, case: CaseConfig) -> bool:
         return not _OF_ONE_TRIANGLE.search(inspect.getsource(function))
     except (OSError, TypeError):
         return True
+
+
+def is_unpacked(parameters: Parameters, clues: Clues, case: CaseConfig) -> bool:
+    """Return True for a tensor that forward unpacks, for which a tuple may be meant."""
+    pairs = zip(parameters, case.args, strict=False)
+    return any(is_floating(value) and each.name in clues.unpacked for each, value in pairs)
 
 
 def _is_random_square(value: Any) -> bool:

@@ -14,7 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradtool.cases.inference.documentation import documentation, extents_for, integers
+from gradtool.cases.inference.bounds import clamp_bounds, ranges
+from gradtool.cases.inference.documentation import (
+    contractions,
+    documentation,
+    extents_for,
+    integers,
+)
 from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_uses
 
 _KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
@@ -42,6 +48,10 @@ class Clues:
     """Flags, counts and functions."""
     unnamed: frozenset[str] = frozenset()
     """Neither forward nor `setup_context` names them."""
+    unpacked: frozenset[str] = frozenset()
+    """Forward unpacks them: ``x, scale = pair``."""
+    within: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Ranges of those that forward clamps to, and of matrices that contract."""
 
 
 @dataclass
@@ -50,6 +60,7 @@ class _Seen:
     attributes: set[str] = field(default_factory=set)
     kept: set[str] = field(default_factory=set)
     dtypes: set[str] = field(default_factory=set)
+    unpacked: set[str] = field(default_factory=set)
 
 
 def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
@@ -80,6 +91,11 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         dtypes=frozenset(dtypes & set(names)),
         uses=uses,
         unnamed=frozenset(_unnamed(bodies, names)),
+        unpacked=frozenset(forward.unpacked & set(names)),
+        within={
+            **contractions(documented, names),
+            **(ranges(list(clamp_bounds(bodies[0], names))) if bodies[0] else {}),
+        },
     )
 
 
@@ -140,6 +156,8 @@ def _use(node: FunctionNode | None) -> _Seen:
                 seen.saved.update(arg.id for arg in args if isinstance(arg, ast.Name))
             case ast.Attribute(value=ast.Name(id=name)):
                 seen.attributes.add(name)
+            case ast.Assign(targets=[ast.Tuple()], value=ast.Name(id=name)):
+                seen.unpacked.add(name)
             case ast.Assign(targets=[ast.Attribute()], value=ast.Name(id=name)):
                 seen.kept.add(name)
             case ast.Call(func=ast.Attribute(attr="to"), args=[ast.Name(id=name)]):

@@ -16,6 +16,16 @@ _STATED = re.compile(rf"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:?)\s*{_AXES}")
 _OR = re.compile(rf"[^().:]{{0,40}}\bor\b[^().:]{{0,24}}?(\w*)\s*{_AXES}")
 """Matches another shape behind the first, as in ``(n, n) symmetric, or a batch (B, n, n)``."""
 
+_FURTHER = re.compile(rf"[^().]{{0,60}}{_AXES}")
+"""Matches any shape behind the first, as in ``(out, in); stacked layers (E, out, in) work too``."""
+
+_CONTRACTS = re.compile(
+    r"\bcontracti|\bspectral (?:norm|radius)\b[^.;]{0,20}(?:below|less|<|under)", re.I
+)
+
+_OF_CONTRACTION = (-0.25, 0.25)
+"""Range of the entries of a small matrix whose spectral norm is below one."""
+
 _SCALAR = re.compile(r"\b(\w+)`*:?[^\w,;.]*(?:[<>]=? ?[\d.]+ )?(?:is )?(?:a )?scalar( tensor)?\b")
 """Matches ``tau > 0 scalar tensor``."""
 
@@ -28,7 +38,7 @@ _INTEGER = re.compile(
 ANY_AXES = ("...", "*")
 """Any number of axes."""
 
-_EXTENTS = (3, 4, 2, 5, 6, 7, 8)
+_EXTENTS = (3, 4, 5, 2, 6, 7, 8)
 """Extents for names, a different one for each."""
 
 Shapes = Mapping[str, tuple[str, ...]]
@@ -57,6 +67,7 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
         *listed, name = (*re.findall(r"\w+", match[1]), match[2])
         alike = [each for each in listed if match[3] and each in names]
         shapes = [tuple(_axes(each)) for each in (match[4], *_others(text, match.end(), names))]
+        shapes += _stacked(text, match.end(), shapes[-1])
         if all(axes and all(map(_is_extent, axes)) for axes in shapes):
             found |= {each: shapes for each in (*alike, name) if each in names}
     return found
@@ -67,6 +78,30 @@ def _others(text: str, start: int, names: Collection[str]) -> Iterator[str]:
     while (match := _OR.match(text, start)) and match[1] not in names:
         yield match[2]
         start = match.end()
+
+
+def _stacked(text: str, start: int, shape: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The shape with one more leading axis, if that is the next that follows.
+
+    Its names may be shortened: ``(E, out, in)`` behind ``(out_features, in_features)``.
+    """
+    if match := _FURTHER.match(text, start):
+        first, *rest = (*_axes(match[1]), "")[:-1] or ("",)
+        alike = len(rest) == len(shape) > 0 and all(
+            own.startswith(short) for own, short in zip(shape, rest, strict=True)
+        )
+        if alike and first.isidentifier():
+            yield (first, *shape)
+
+
+def contractions(text: str, names: Collection[str]) -> dict[str, tuple[float, float]]:
+    """Ranges for the entries of matrices that a text says to contract."""
+    found = {}
+    for name in names:
+        for match in re.finditer(rf"^(\s*){re.escape(name)}`*:.*(?:\n\1\s+\S.*)*", text, re.M):
+            if _CONTRACTS.search(match[0]):
+                found[name] = _OF_CONTRACTION
+    return found
 
 
 def integers(text: str, names: Collection[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calling import call_callers
 from gradtool.cases.inference.candidates import Parameters, variants
-from gradtool.cases.inference.certainty import is_stated, is_unlike_documented
+from gradtool.cases.inference.certainty import is_stated, is_unlike_documented, is_unpacked
 from gradtool.cases.inference.climbing import Climb, Step, speaks_of
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.drafts import (
@@ -99,13 +99,20 @@ def _own_cases(
     those of the signature that forward alone accepts are a guess.
     """
     is_called = any(p.name in clues.uses.called or is_callable(p) for p in parameters)
-    read_first = is_called or _reads_order(checkable.obj, [p.name for p in parameters])
+    read_first = (
+        is_called
+        or _reads_order(checkable.obj, [p.name for p in parameters])
+        or (checkable.is_function and _says_matrix(checkable.obj, parameters, clues))
+    )
     search = SearchResult() if read_first else infer(parameters, clues, tries.attempt)
     counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
     is_doubtful = search.broken == "raised" or search.is_doubtful
     is_settled = bool(search.cases) and not is_doubtful and not counts_all
     if not checkable.is_function or is_settled or search.objection.startswith(gaps):
-        if any(is_unlike_documented(checkable.obj, case) for case in search.cases):
+        if any(
+            is_unlike_documented(checkable.obj, case) or is_unpacked(parameters, clues, case)
+            for case in search.cases
+        ):
             search.evidence, search.is_guess = "the signature", True
         return search
     # A backward may return a gradient for each argument, those with a default included.
@@ -154,6 +161,15 @@ def _reads_order(function: Any, names: Sequence[str]) -> bool:
         return False
     places = rf"\[({'|'.join(map(re.escape, names))})\]\s*=[^=]"
     return bool(_SEARCH.search(source) or re.search(places, source))
+
+
+def _says_matrix(function: Any, parameters: Parameters, clues: Clues) -> bool:
+    """Return True if a text says that an argument is positive definite."""
+    required = tuple(each for each in parameters if not _has_default(each))
+    reading = read(function, required, clues)
+    return reading is not None and any(
+        use.is_said_matrix and use.matrix == "positive definite" for use in reading.uses.values()
+    )
 
 
 def _refuses_default(parameters: Parameters, objection: str) -> bool:

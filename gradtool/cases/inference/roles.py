@@ -49,7 +49,7 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
         return [constant({"literal": library().torch.float64}), constant("cpu")]
     if name.endswith("device"):
         return [constant({"literal": library().torch.device("cpu")}), constant(None)]
-    tensor = _tensor(name)
+    tensor = _tensor(clues.within.get(parameter.name) or side(name))
     if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [Role(gradient=False)]
     if parameter.name in clues.integers and parameter.name in clues.documented:
@@ -78,8 +78,7 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     return [tensor, *map(constant, _GENERIC)]
 
 
-def _tensor(name: str) -> Role:
-    within = side(name)
+def _tensor(within: tuple[float, float] | None) -> Role:
     return TENSOR if within is None else Role(within=within)
 
 
@@ -208,6 +207,10 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"(.*_)?(dim|axis)\d?", (1, 0, -1)),
     (r"strides?|dilations?|groups", (1, 2)),
     (r"pad|paddings?", (1, 0)),
+    (r"(.*_)?(level_?low|q_?min|quant_?min|qn|int_?min)", (-8,)),
+    (r"(.*_)?(level_?high|q_?max|quant_?max|qp|int_?max)", (7,)),
+    (r"(.*_)?levels?", (16, 4)),
+    (r"((num|n|w|a|weight|act)_?)?(bits?|bit_?width)|(.*_)bits", (4, 8, 2)),
     (r"exponent|power|degree", (3, 2, 0.5)),
     (r"p|prob|probability|(drop(out)?|keep)(_?(p|prob|rate))?", (0.5, 2)),
     (r"eps|epsilon|.*_eps", (1e-5,)),

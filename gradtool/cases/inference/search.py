@@ -44,6 +44,9 @@ _OPTIONAL_BUDGET = 40
 _BACKWARD_BUDGET = 80
 """Further calls in the search for what backward accepts too, once forward accepted."""
 
+_REDUCED = 3
+"""Arguments of one candidate that get the shape of their gradient."""
+
 _DOMAINS: tuple[Domain, ...] = (
     {},
     {"low": 0.5, "high": 1.5},
@@ -97,6 +100,7 @@ class _Found:
     output: Shape
     backward: bool
     broken: FailureKind | None
+    reduced: tuple[int, Shape] | None
 
 
 def infer(parameters: Parameters, clues: Clues, attempt: Try) -> SearchResult:
@@ -144,8 +148,8 @@ class _Search:
         them, and they show little.
         """
         listed = list(itertools.islice(stream, BUDGET))
-        informative = [each for each in listed if not is_degenerate(each.shapes)]
-        degenerate = [each for each in listed if is_degenerate(each.shapes)]
+        informative = [each for each in listed if not each.shows_little]
+        degenerate = [each for each in listed if each.shows_little]
         return (
             self._best(informative, "inferred", _DOMAINS, _FIRST_PHASE)
             or self._best(informative, "inferred", _DOMAINS[1:3], _SECOND_PHASE)
@@ -199,12 +203,27 @@ class _Search:
         for candidate in stream:
             if self.result.calls >= limit:
                 break
-            found = self._try(candidate, name, domains)
+            found = self._as_returned(self._try(candidate, name, domains), name)
             if found and found.backward:
                 return found
             if found and not best:
                 best, limit = found, min(limit, self.result.calls + _BACKWARD_BUDGET)
         return best
+
+    def _as_returned(self, found: _Found | None, name: str) -> _Found | None:
+        """Give an argument the shape of its gradient, if that has fewer entries and works.
+
+        No library accepts such a gradient, so the argument was meant to have that shape.
+        """
+        tried = found
+        for _ in range(_REDUCED):
+            if tried is None or tried.reduced is None or tried.backward:
+                break
+            candidate = tried.candidate.reshaped(*tried.reduced)
+            if candidate is None or is_degenerate(candidate.shapes):
+                break
+            tried = self._try(candidate, name, (tried.domain,))
+        return tried if tried and tried.backward else found
 
     def _try(self, candidate: Candidate, name: str, domains: Sequence[Domain]) -> _Found | None:
         """Try `candidate` in each domain until its result is finite."""
@@ -216,7 +235,8 @@ class _Search:
                 self.result.likeliest, self.result.objection = case, trial.refusal or ""
                 self.result.reached, self.result.below = trial.reached, trial.below
             if trial.refusal is None:
-                return _Found(candidate, domain, case, trial.output, trial.backward, trial.broken)
+                of_backward = trial.backward, trial.broken, trial.reduced
+                return _Found(candidate, domain, case, trial.output, *of_backward)
             self.result.refusals[trial.refusal] += 1
             if trial.finite:
                 break

@@ -58,7 +58,7 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         yield {"shape": []}
         yield {"shape": [1]}
     elif shape is not None:
-        yield _tensor(shape, side(name))
+        yield _tensor(shape, reading.clues.within.get(name) or side(name))
     if use.is_count and not use.attributes:
         yield from (2, 1, 3)
     if parameter.name.endswith("kwargs"):
@@ -187,12 +187,16 @@ def square_matrices(
 ) -> Iterator[dict[str, Any]]:
     """Yield square matrices; one with a structure only where no gradient is taken by its entries.
 
-    A change of one entry leaves the matrices for which the gradient of forward holds.
+    A change of one entry leaves the matrices for which the gradient of forward holds. Positive
+    definite ones stay so: they come first if a text speaks of them, and last otherwise.
     """
     if name in reading.clues.undifferentiated:
         yield {"values": matrices(kind, shape), "requires_grad": False}
     elif kind == "square":
         yield {"values": matrices(kind, shape)}
+    elif kind == "positive definite":
+        found: list[dict[str, Any]] = [{"shape": list(shape)}, {"values": matrices(kind, shape)}]
+        yield from reversed(found) if reading.uses[name].is_said_matrix else found
     else:
         yield {"shape": list(shape)}
 

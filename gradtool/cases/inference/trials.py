@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import re
 import traceback
 import warnings
@@ -39,6 +40,8 @@ class Trial:
     broken: FailureKind | None = None
     """The contract that backward breaks, or ``raised`` for an exception that other arguments might
     avoid."""
+    reduced: tuple[int, tuple[int, ...]] | None = None
+    """The position and shape of a gradient with fewer entries than its argument."""
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which the call ended, outermost first, or a stage beyond."""
     below: tuple[int, ...] = ()
@@ -173,10 +176,24 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
             # Backward ran through; a gradient that it returned is wrong, those before it are not.
             named = _GRADIENT.search(str(error))
             reached = (_IN_BACKWARD, BEYOND_LINES, int(named[1]) if named else 0)
-            return Trial(output=shape, doubt=doubt, broken=broken, reached=reached)
+            reduced = _reduced(str(error)) if broken == "gradient-shape" else None
+            return Trial(output=shape, doubt=doubt, broken=broken, reduced=reduced, reached=reached)
         trial = Trial(output=shape, doubt=doubt, broken=broken, reached=(_IN_BACKWARD,))
         return _placed(trial, error, file)
     return Trial(output=shape, backward=True, reached=(_THROUGH,))
+
+
+_SHAPES = re.compile(r"at index (\d+) - got \[([\d, ]*)\] but expected .* \[([\d, ]*)\]")
+"""Matches the objection to the shape of a gradient: its position, shape and the one expected."""
+
+
+def _reduced(message: str) -> tuple[int, tuple[int, ...]] | None:
+    """Return the position and shape of a gradient with fewer entries than its argument."""
+    found = _SHAPES.search(message)
+    if found is None:
+        return None
+    got, expected = (tuple(map(int, filter(None, found[at].split(",")))) for at in (2, 3))
+    return (int(found[1]), got) if math.prod(got) < math.prod(expected) else None
 
 
 def without_influence(checkable: Checkable, args: tuple[Any, ...], seed: int) -> list[int]:

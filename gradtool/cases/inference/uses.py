@@ -69,6 +69,8 @@ class Use:
     """Nothing but the context keeps it."""
     matrix: str | None = None
     """``positive definite``, ``symmetric``, ``orthogonal``, ``lower triangular`` or ``square``."""
+    is_said_matrix: bool = False
+    """A text says what kind of matrix it is."""
     loops: bool = False
     """It is iterated over."""
     looped: int = 0
@@ -92,8 +94,12 @@ def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use
         if isinstance(found, ast.Name) and found.id in counted:
             counted[found.id] += 1
         _seen(uses, found)
+    _computed_matrices(uses, node)
+    factored = {name for name, use in uses.items() if use.matrix}
     for name, use in uses.items():
-        use.matrix = use.matrix or _said(text, name, len(names))
+        said = _said(text, name, len(names)) if name in (factored or names) else None
+        use.is_said_matrix = said is not None
+        use.matrix = said or use.matrix
         kept = _kept(node, name)
         use.is_unused = counted[name] <= kept
     return uses
@@ -332,6 +338,23 @@ def _method(uses: dict[str, Use], node: ast.Call, owner: ast.expr, method: str) 
         for each in (owner, *arguments[:1]):
             if isinstance(each, ast.Name) and each.id in uses:
                 uses[each.id].matrix = uses[each.id].matrix or kind
+
+
+def _computed_matrices(uses: dict[str, Use], node: ast.AST) -> None:
+    """Read what kind of matrix is computed from a parameter: ``cholesky(0.5 * (k + k.mT))``."""
+    sources = {name: name for name in uses}
+    for found in ast.walk(node):
+        match found:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                roots = {sources[each] for each in _names(value) if each in sources}
+                if len(roots) == 1 and name not in uses:
+                    sources[name] = roots.pop()
+            case ast.Call(func=ast.Attribute(attr=method), args=[matrix, *_]):
+                kind = _kind_of_matrix(method)
+                roots = {sources[each] for each in _names(matrix) if each in sources}
+                whole = [each for each in roots if uses[each].attributes] or list(roots)
+                if kind in {"positive definite", "symmetric"} and len(whole) == 1:
+                    uses[whole[0]].matrix = uses[whole[0]].matrix or kind
 
 
 def _looped(node: ast.expr) -> Iterator[str]:
