@@ -30,6 +30,7 @@ from gradtool.explore.reading.source import (
     solves,
     step_of_integers,
     thresholds,
+    trees,
     words,
 )
 from gradtool.explore.reading.wording import wording
@@ -73,7 +74,7 @@ def variants(
 
     What `branches` lacks comes first; the other families share the budget.
     """
-    kept = constraints(wording(checkable.obj).docstrings, point)
+    kept = constraints(wording(checkable.obj).docstrings, trees(checkable.obj), point)
     live = deque(
         (name, (each for each in stream if all(holds(each.point) for holds in kept)))
         for name, stream in _streams(checkable, case, point, branches)
@@ -114,6 +115,7 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
     kept = iteration.counts if iteration else frozenset[str]()
     named = dict(zip(full.names, full.values, strict=True))
     free = {name for name in full.names if wording(function).may_be_negative(name)}
+    whole = wording(function).whole(parameters)
     keeps_order = solves(function) and not wording(function).may_be_wide
     return {
         "extents": lambda: extents(
@@ -127,11 +129,14 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
             free,
             step=step,
             divided=divided(function),
+            whole=whole,
         ),
         "documented shapes": lambda: documented(function, point, draws("documented")),
         "optional tensors": lambda: optional(checkable, point),
         "options with extents": lambda: beside_options(
-            full, plain(full, {}, parameters, kept, step=step), draws("beside options")
+            full,
+            plain(full, {}, parameters, kept, step=step, whole=whole),
+            draws("beside options"),
         ),
         "ignored labels": lambda: ignored(function, full),
     }

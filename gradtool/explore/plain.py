@@ -13,6 +13,9 @@ from gradtool.explore.reading import names
 
 _LARGEST_GUARD = 0.01
 
+_WHOLE = (1, 2, 3)
+"""Integers in the place of None."""
+
 _MOST_ENTRIES_CHANGED = 3
 """Entries of a tuple that change alone."""
 
@@ -29,6 +32,7 @@ def plain(
     *,
     step: int = 1,
     divided: Collection[str] = (),
+    whole: Collection[str] = (),
 ) -> Iterator[Variant]:
     """Yield variants of each argument that is not a tensor, then one of all such arguments.
 
@@ -39,11 +43,18 @@ def plain(
         kept: Names of numbers that are large enough, as far as is known: only larger ones serve.
         free: Names of numbers that may be negative too.
         divided: Names of integers that may have to be multiples of something.
+        whole: Names of what is None by default, or else a positive integer.
         step: Distance of integers that may be as good: 2 where all have to be odd or even.
     """
     full = with_defaults(point, parameters)
     options = [
-        (at, list(_other_values(full, at, words.get(full.names[at], ()), free, step)))
+        (
+            at,
+            [
+                *_other_values(full, at, words.get(full.names[at], ()), free, step),
+                *(_WHOLE if full.values[at] is None and full.names[at] in whole else ()),
+            ],
+        )
         for at in full.plain
         if not is_kept(full.names[at], full.values[at])
     ]

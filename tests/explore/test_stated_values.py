@@ -80,7 +80,7 @@ def point(**values: Any) -> Point:
 
 
 def keeps(text: str, case: Point, other: Point) -> bool:
-    return all(holds(other) for holds in constraints(text, case))
+    return all(holds(other) for holds in constraints(text, (), case))
 
 
 def test_what_the_case_contradicts_is_no_constraint() -> None:

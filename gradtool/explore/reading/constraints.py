@@ -5,15 +5,16 @@ Only what the case itself agrees with counts.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
-from gradtool.cases.inference.bounds import are_bounds
+from gradtool.cases.inference.bounds import Bound, are_bounds, clamp_bounds
 from gradtool.cases.inference.documentation import Shapes
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
@@ -31,8 +32,8 @@ _MOST_ENDS = 3
 """Entries of one edge or face, which are different vertices."""
 
 
-def constraints(text: str, case: Point) -> list[Constraint]:
-    """The constraints of a case with these docstrings."""
+def constraints(text: str, methods: Sequence[ast.AST], case: Point) -> list[Constraint]:
+    """The constraints of a case with these docstrings, and with these definitions of methods."""
     ways = stated_shapes(text, case)
     found: list[Constraint] = []
     if ways:
@@ -43,7 +44,7 @@ def constraints(text: str, case: Point) -> list[Constraint]:
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
     found += _multiples(text, case)
     found += _kept_apart(case)
-    found += _in_order(case)
+    found += _in_order(case, methods)
     return [each for each in found if each(case)]
 
 
@@ -62,17 +63,20 @@ def _as_constraint(statement: Statement, shapes: Shapes) -> Constraint:
     return holds
 
 
-def _in_order(case: Point) -> Iterator[Constraint]:
+def _in_order(case: Point, methods: Sequence[ast.AST]) -> Iterator[Constraint]:
     """A lower bound stays below the upper one."""
+    for lower, upper in {pair for each in methods for pair in clamp_bounds(each, case.names)}:
+        yield partial(_is_below, lower, upper)
     for lower, upper in permutations(case.names, 2):
         if are_bounds(lower, upper):
             yield partial(_is_below, lower, upper)
 
 
-def _is_below(lower: str, upper: str, point: Point) -> bool:
+def _is_below(lower: Bound, upper: Bound, point: Point) -> bool:
     values = _named(point)
     try:
-        return bool(np.all(np.asarray(values[lower]) <= np.asarray(values[upper])))
+        low, high = (values[end] if isinstance(end, str) else end for end in (lower, upper))
+        return bool(np.all(np.asarray(low) <= np.asarray(high)))
     except (KeyError, TypeError, ValueError):  # One of them may be left out, or not a number.
         return True
 

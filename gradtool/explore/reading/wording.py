@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -18,7 +18,10 @@ _SYMMETRIC = re.compile(
 )
 """Words for matrices that are symmetric by what they are."""
 
-_ANY_MATRIX = re.compile(r"\b(any|arbitrary|general)\b[^.;]{0,20}\bmatri|\basymmetric", re.I)
+_ANY_MATRIX = re.compile(
+    r"\b(any|arbitrary|general|transition)\b[^.;]{0,20}\bmatri|\basymmetric",
+    re.I,
+)
 
 _SORTED = re.compile(
     r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending|non-?decreasing", re.I
@@ -170,6 +173,18 @@ class Wording:
         """Return True if a docstring speaks of any value of an argument, without a bound."""
         text = rf"\bany (\S+ )?`*{re.escape(name)}\b`*(?! *(>|\u2265|in |between))"
         return bool(re.search(text, self.docstrings))
+
+    def whole(self, parameters: Iterable[inspect.Parameter]) -> set[str]:
+        """The parameters that are None by default, or else an integer by what is said of them."""
+        return {
+            each.name
+            for each in parameters
+            if each.default is None
+            and (
+                re.search(r"\bint\b", str(each.annotation))
+                or re.search(rf"^\s*{re.escape(each.name)}`*:\s*int\b", self.docstrings, re.M)
+            )
+        }
 
     def states_shape_of(self, name: str) -> bool:
         """Return True if a docstring states the shape of an argument."""
