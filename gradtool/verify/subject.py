@@ -21,6 +21,7 @@ from gradtool.verify.comparison.one_triangle import read_by_triangle
 from gradtool.verify.comparison.projection import passes
 from gradtool.verify.diagnosis import gated_gradients
 from gradtool.verify.diagnosis.low_precision import PrecisionLoss, low_precision_gradients
+from gradtool.verify.diagnosis.repaired_backward import Repairs
 from gradtool.verify.diagnosis.surrogate_gradients import surrogates
 from gradtool.verify.oracle.steps import scales
 from gradtool.verify.oracle.symmetric_directions import mirrored
@@ -286,6 +287,11 @@ class Subject:
         except Exception:  # What the user's backward may raise at other cotangents has no bounds.
             return {}
         return {argument: kind for argument, kind in found.items() if argument not in self.declared}
+
+    @cached_property
+    def repairs(self) -> Repairs:
+        """The edits of backward that may make its gradients right."""
+        return Repairs(self.function, self.recorded, self.given.at)
 
     @property
     def surrogates(self) -> frozenset[int]:

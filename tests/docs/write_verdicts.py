@@ -385,9 +385,12 @@ A finding also says which mistake explains the wrong gradient. gradtool compares
 factors, transposes and other rearrangements of the derivative. Then it holds each recorded step of
 `forward` constant in turn: if the gradient lacks exactly what flows through a step, "backward
 treats `var` (line 8) as a constant"; a path may also be counted twice or have the wrong sign.
-Finally, it runs `forward` with one expression altered at a time, such as a sum for a mean, another
-operand, or a factor left out. An explanation must fit the gradients for other cotangents and at a
-point nearby, too; otherwise, it is dropped.
+It also runs `forward` with one expression altered at a time, such as a sum for a mean, another
+operand, or a factor left out. Where all that says too little, it runs `backward` with one
+expression replaced at a time: another variable, operand or method, a transpose, the order of saved
+tensors, an addition that accumulates. If backward then returns the exact gradients, "backward is
+right with `solve(a.mT, g)` in place of `solve(a, g)` (line 12)". An explanation must fit the
+gradients for other cotangents and at a point nearby, too; otherwise, it is dropped.
 
 For a wrong second derivative, gradtool does the same with the steps of `backward`. It runs
 `backward` with `detach` and `no_grad` without effect and with the steps of inner Functions in place

@@ -376,3 +376,61 @@ def test_a_wrong_step_of_a_quantizer_is_a_mistake(tmp_path):
 def test_a_name_that_says_straight_through_is_believed(tmp_path, name, rule):
     code = source("x.clamp(min=0)", "g", name=name)
     assert [each.rule for each in findings(checked(tmp_path, code))] == [rule]
+
+
+OF_SCALE = """
+import torch
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return {forward}
+    @staticmethod
+    def backward(ctx, g):
+        x, scale = ctx.saved_tensors
+        return {x}, {scale}
+    @staticmethod
+    def sample_inputs():
+        values = [-1.7, -0.6, 0.3, 0.8, 1.9]
+        x = torch.tensor(values, dtype=torch.double, requires_grad=True)
+        yield x, torch.tensor([0.3], dtype=torch.double, requires_grad=True)
+"""
+CLIPPED = "torch.clamp(x, 0, scale.item()).mul(3 / scale).round() * scale / 3"
+LEARNT = "(x / scale).round().clamp(-2, 1) * scale"
+WITHIN = "(x / scale >= -2.5) & (x / scale <= 1.5)"
+ROUNDED = f"torch.where({WITHIN}, (x / scale).round() - x / scale, (x / scale).clamp(-2, 1))"
+SCALES = {
+    "clipped at its scale": (
+        CLIPPED,
+        "g * ((x >= 0) & (x <= scale))",
+        "(g * (x >= scale)).sum(0, True)",
+    ),
+    "learnt step": (LEARNT, f"g * ({WITHIN})", f"(g * {ROUNDED}).sum(0, True)"),
+    "slower step": (LEARNT, f"g * ({WITHIN})", f"0.1 * (g * {ROUNDED}).sum(0, True)"),
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_the_scale_of_a_quantizer_is_differentiated_through_its_rounding(tmp_path, name):
+    forward, x, scale = SCALES[name]
+    found = findings(checked(tmp_path, OF_SCALE.format(forward=forward, x=x, scale=scale)))
+    assert {each.rule for each in found} == {"GT120"}
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_the_scale_of_a_quantizer_with_a_mistake_is_wrong(tmp_path, name):
+    forward, x, scale = SCALES[name]
+    for wrong in (f"-{scale}", f"{scale} + g.sum()"):
+        found = findings(checked(tmp_path, OF_SCALE.format(forward=forward, x=x, scale=wrong)))
+        assert "GT101" in {each.rule for each in found}
+
+
+@pytest.mark.parametrize(
+    ("said", "severity"),
+    [("A straight-through estimator.", Severity.NOTE), ("Rounds.", Severity.WARNING)],
+)
+def test_a_docstring_may_declare_a_surrogate(tmp_path, said, severity):
+    code = source("x.round()", "g").replace(".Function):", f'.Function):\n    """{said}"""')
+    (finding,) = checked(tmp_path, code).findings()
+    assert (finding.rule, finding.severity) == ("GT120", severity)
+    assert finding.message.endswith("as a docstring says") == (severity is Severity.NOTE)

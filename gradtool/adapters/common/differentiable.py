@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
@@ -13,6 +14,8 @@ import numpy as np
 
 from gradtool.adapters.common import batching, forward_mode
 from gradtool.adapters.common.alterations.altered_forward import AlteredForward
+from gradtool.adapters.common.alterations.repaired_backward import RepairedBackward
+from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.calls import Calls, find_leak
 from gradtool.adapters.common.contained_tensors import lost_gradients
@@ -22,6 +25,7 @@ from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.common.recorded_backward import RecordedBackward
 from gradtool.adapters.common.recorded_forward import RecordedForward
 from gradtool.adapters.common.recorded_steps import RecordedSteps
+from gradtool.adapters.common.through_rounding import through_rounding
 from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
 from gradtool.adapters.library import Outputs, library
 from gradtool.verify.protocol.differentiable import Examinable
@@ -32,10 +36,12 @@ from gradtool.verify.protocol.observation import (
     ChooseCotangents,
     Cotangents,
     Cut,
+    Evaluate,
     Leak,
     MemoryLayout,
     Observation,
     Primals,
+    Repair,
     SourceLine,
     Stacked,
     Step,
@@ -78,6 +84,8 @@ class FunctionDifferentiable:
         self._calls = Calls(self._bound)
         self.arguments = self._bound.arguments.tensors
         self.primals = self._bound.arguments.primals
+        self._altered_at: tuple[Primals, Cotangents] | None = None
+        self._altered: dict[Alteration, tuple[Array | None, ...] | None] = {}
         cls = self._bound.cls
         self.defines_both_backward_and_vjp = cls is not None and _has_both(cls)
         self.declares_once_differentiable = cls is not None and _is_once_differentiable(cls)
@@ -89,6 +97,18 @@ class FunctionDifferentiable:
     def lines(self) -> frozenset[SourceLine]:
         """Lines of the Function's own methods that can be executed."""
         return lines_of(self._bound.cls)
+
+    @property
+    def defines_setup_context(self) -> bool:
+        """``setup_context`` saves for backward what is an input or an output of forward."""
+        return self._bound.cls is not None and not takes_ctx(self._bound.cls)
+
+    @property
+    def docstrings(self) -> str:
+        """The docstrings of the Function and of its methods."""
+        cls = self._bound.cls
+        methods = (getattr(cls, name, None) for name in ("forward", "backward", "vjp"))
+        return "\n".join(inspect.getdoc(each) or "" for each in (cls, *methods) if each)
 
     @property
     def draws_random_numbers(self) -> bool:
@@ -119,8 +139,49 @@ class FunctionDifferentiable:
     def altered(
         self, primals: Primals, cotangents: Cotangents, alterations: Sequence[Alteration]
     ) -> Iterator[tuple[Array | None, ...] | None]:
-        """Of a function from `recorded`: yield the gradients with each alteration by itself."""
-        yield from AlteredForward(self._bound, primals).gradients(cotangents, alterations)
+        """Of a function from `recorded`: yield the gradients with each alteration by itself.
+
+        Those at the first point that is asked about, the case itself, are kept: they serve every
+        argument.
+        """
+        point = primals, cotangents
+        self._altered_at = self._altered_at or point
+        is_case = all(map(operator.is_, self._altered_at, point))
+        known = self._altered if is_case else {}
+        missing = [each for each in alterations if each not in known]
+        found = AlteredForward(self._bound, primals).gradients(cotangents, missing)
+        for each in alterations:
+            if each not in known:
+                known[each] = next(found)
+            yield known[each]
+
+    def repairs(self) -> list[Repair]:
+        """Return what may be replaced in backward."""
+        return self._repaired.repairs()
+
+    def repaired(
+        self, primals: Primals, cotangents: Cotangents, repairs: Sequence[Repair]
+    ) -> Iterator[Sequence[Array | None] | None]:
+        """Yield the gradients with each repair by itself; None for one that backward fails with.
+
+        All of them belong to one call of forward.
+        """
+        with library().torch.enable_grad():
+            started = self._started(primals)
+
+        def gradients() -> tuple[Array | None, ...]:
+            with library().torch.enable_grad():
+                return self._gradients(*started, [cotangents])[0]
+
+        yield from self._repaired.gradients(repairs, gradients)
+
+    @cached_property
+    def _repaired(self) -> RepairedBackward:
+        return RepairedBackward(self._bound.cls)
+
+    def through_rounding(self, primals: Primals) -> list[Evaluate]:
+        """Return forward with the identity in the place of rounding; none if nothing is rounded."""
+        return through_rounding(self.evaluate, primals)
 
     # ---- values -----------------------------------------------------------------------
 

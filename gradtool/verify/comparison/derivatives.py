@@ -173,7 +173,7 @@ class Derivatives:
         """A random signed cotangent of all outputs, in coordinates."""
         return self._drawn_cotangent(self.layout)
 
-    @property
+    @cached_property
     def cotangents(self) -> Cotangents:
         """`cotangent` as one array for each output that has a graph, None for the others."""
         return self.layout.cotangents(self.cotangent)

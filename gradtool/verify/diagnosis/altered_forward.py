@@ -15,7 +15,7 @@ import numpy as np
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
 from gradtool.verify.protocol.differentiable import Examinable
-from gradtool.verify.protocol.observation import Alteration, Array
+from gradtool.verify.protocol.observation import Alteration
 from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
 
 _OF_A_FACTOR = frozenset({"held", "kept", "other", "turns", "unscaled", "exchanged"})
@@ -77,21 +77,13 @@ def _fitting(
     look, tried = looks.first, alterations[:ALTERATIONS_MOST]
     found = recorded.altered(look.primals, look.cotangents, tried)
     for made, gradients in zip(tried, found, strict=True):
-        if gradients is not None and _agree(looks, look, gradients):
+        if looks.agree(look, gradients):
             yield made
 
 
 def _holds(looks: Looks, look: Look, recorded: Examinable, made: Alteration) -> bool:
     (gradients,) = recorded.altered(look.primals, look.cotangents, [made])
-    return gradients is not None and _agree(looks, look, gradients)
-
-
-def _agree(looks: Looks, look: Look, gradients: Sequence[Array | None]) -> bool:
-    returned, expected = looks.flat(look.returned), looks.flat(gradients)
-    scale = max(float(np.abs(each).max(initial=0.0)) for each in (returned, expected))
-    if not np.isfinite(scale):
-        return False
-    return bool(np.abs(returned - expected).max(initial=0.0) <= looks.precision * scale)
+    return looks.agree(look, gradients)
 
 
 def _words(made: Alteration, who: str) -> str:

@@ -42,6 +42,8 @@ class Diagnosis:
     compared: int = 0
     loose: bool = True
     """The explanation leaves open which mistake it is."""
+    is_partial: bool = False
+    """The explanation says where the gradient is wrong, and not why."""
     has_simple_factor: bool = False
     """The gradient is the derivative times a fraction, which hardly depends on the inputs."""
 
@@ -66,7 +68,12 @@ def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Dia
             if agrees(comparison, expected):
                 found = _fitting(f"the gradient of `{name}` {text}", comparison, expected)
                 simple = guess is has_wrong_factor and has_simple_factor(comparison)
-                return replace(found, loose=guess in LOOSE, has_simple_factor=simple)
+                return replace(
+                    found,
+                    loose=guess in LOOSE,
+                    is_partial=guess in PARTIAL_ERRORS,
+                    has_simple_factor=simple,
+                )
     return None
 
 

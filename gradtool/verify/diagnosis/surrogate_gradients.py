@@ -19,6 +19,7 @@ import numpy as np
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.forward_at_far_points import is_ignored, is_passed_on, is_step
+from gradtool.verify.diagnosis.straight_through import is_straight_through
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.diagnosis import SAME_STEP_RTOL
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 STRAIGHT_THROUGH = "a straight-through estimator"
 SURROGATE = "a surrogate gradient"
+REVERSAL = "gradient reversal"
 ATTACHED = "a gradient attached to a value that was computed elsewhere"
 
 _MEANS_TO_PASS = re.compile(
@@ -55,6 +57,9 @@ def surrogates(
         if each.argument not in found and scaled:
             found[scaled[0].argument] = STRAIGHT_THROUGH
             found[each.argument] = SURROGATE
+    for each in wrong:
+        if each.argument not in found and is_straight_through(subject, judgement.at, each):
+            found[each.argument] = STRAIGHT_THROUGH
     ignored = [each.argument for each in wrong if each.argument not in found]
     if ignored and all(is_ignored(subject, judgement.at, argument) for argument in ignored):
         kind = _kind_of_ignored(subject, compared, found, len(ignored))
@@ -163,7 +168,7 @@ def _kind_of_step(
 
 def _kind_of_identity(own: FloatArray) -> str:
     if (own <= 0).all():
-        return "gradient reversal"
+        return REVERSAL
     return "a masked gradient" if np.isin(own, (0.0, 1.0)).all() else "gradient scaling"
 
 

@@ -20,10 +20,12 @@ from gradtool.verify.protocol.observation import (
     ChooseCotangents,
     Cotangents,
     Cut,
+    Evaluate,
     Leak,
     MemoryLayout,
     Observation,
     Primals,
+    Repair,
     SourceLine,
     Stacked,
     Step,
@@ -192,6 +194,28 @@ class Examinable(Differentiable, Protocol):
         """Of a function from `recorded`: yield the gradients with each alteration by itself.
 
         None for one that forward does not run with.
+        """
+
+    def repairs(self) -> Sequence[Repair]:
+        """List what may be replaced in backward, the plainest first."""
+
+    def repaired(
+        self, primals: Primals, cotangents: Cotangents, repairs: Sequence[Repair]
+    ) -> Iterator[Sequence[Array | None] | None]:
+        """Yield the gradients with each repair by itself; None for one that backward fails with."""
+
+    @property
+    def defines_setup_context(self) -> bool:
+        """``setup_context`` saves for backward what is an input or an output of forward."""
+
+    @property
+    def docstrings(self) -> str:
+        """The docstrings of the Function and of its methods."""
+
+    def through_rounding(self, primals: Primals) -> Sequence[Evaluate]:
+        """Return forward with the identity in the place of rounding; nothing if it rounds nothing.
+
+        The first is forward without rounding, the second holds the rounding errors constant.
         """
 
     # ---- layouts ----------------------------------------------------------------------

@@ -154,6 +154,9 @@ class Observation:
     """The same for ``backward``, with attributes of ctx among them: ``ctx.mask``."""
 
 
+Evaluate = Callable[[Primals], tuple[Array | None, ...]]
+"""Runs a forward."""
+
 ChooseCotangents = Callable[[Observation], Cotangents | None]
 """The cotangents for what forward showed, its failure included; None for no backward."""
 
@@ -280,6 +283,22 @@ class Alteration:
     """What stands in its place; see the kinds."""
     number: int
     """Its place among all, which distinguishes those that read alike."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """An expression of ``backward`` that is replaced by another one."""
+
+    path: str
+    line: int
+    code: str
+    """The source of the expression, or of the one around it."""
+    other: str
+    """What stands in its place."""
+    number: int
+    """Its place among all, which distinguishes those that read alike."""
+    is_factor: bool
+    """It multiplies or divides by something."""
 
 
 class ChangedByJvp(NamedTuple):

@@ -263,13 +263,19 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
     if _is_close(comparison) and (constant := truncated_constant(subject.function.lines)):
         return constant
     diagnosis = diagnose(subject.given.at, comparison, name)
-    if diagnosis is None:
-        return _step(subject, comparison, name)
-    if diagnosis.has_simple_factor:
+    is_fraction = diagnosis is not None and diagnosis.has_simple_factor
+    step = None
+    if diagnosis is None or (diagnosis.loose and not is_fraction):
+        step = _step(subject, comparison, name)
+    elif is_fraction:
         at, recorded = subject.given.at, subject.recorded
-        altered = altered_forward(at, recorded, comparison, name, is_factor=True)
-        return altered or diagnosis.hint
-    return (_step(subject, comparison, name) if diagnosis.loose else None) or diagnosis.hint
+        step = altered_forward(at, recorded, comparison, name, is_factor=True)
+    elif not diagnosis.is_partial:
+        return diagnosis.hint
+    if step is not None and step.is_plain:
+        return step
+    repair = subject.repairs.explanation(comparison, name, is_fraction=is_fraction)
+    return repair or step or (None if diagnosis is None else diagnosis.hint)
 
 
 def _is_close(comparison: Comparison) -> bool:

@@ -4,7 +4,8 @@ What it does
 ------------
 
 For each floating-point output without a graph, moves the inputs along random directions and checks
-whether the output changes in proportion to the step.
+whether the output changes in proportion to the step. What `setup_context` saves has to be an input
+or an output: an intermediate that is returned, marked and saved for that reason gets a note only.
 
 Why it matters
 --------------
@@ -76,6 +77,8 @@ if TYPE_CHECKING:
 
 _HINT = "mark an output as non-differentiable only if it does not vary with the inputs"
 
+_HINT_FOR_SAVED = "fine if it is returned only to be saved: a loss must not use it"
+
 
 def _check(subject: Subject) -> Answer:
     if not subject.first.inputs:
@@ -90,10 +93,18 @@ def _check(subject: Subject) -> Answer:
     ]
     if not silent:
         return not_offered("every output has a graph")
-    for number in silent:
-        if _follows(subject, number):
-            return failed(_flaw(number, number in forward.non_differentiable))
-    return passed()
+    varying = [number for number in silent if _follows(subject, number)]
+    worst = [number for number in varying if not _is_only_saved(subject, number)] or varying
+    return failed(_flaw(subject, worst[0])) if worst else passed()
+
+
+def _is_only_saved(subject: Subject, output: int) -> bool:
+    """Return True for an intermediate that is an output since ``setup_context`` has to save it."""
+    forward = subject.first.forward
+    is_marked = output in forward.non_differentiable
+    is_saved = f"output:{output}" in forward.saved
+    has_others = any(forward.output_requires_grad)
+    return subject.function.defines_setup_context and is_marked and is_saved and has_others
 
 
 def _follows(subject: Subject, output: int) -> bool:
@@ -129,9 +140,13 @@ def _base(subject: Subject, output: int) -> Array:
     return value
 
 
-def _flaw(output: int, marked: bool) -> Flaw:
+def _flaw(subject: Subject, output: int) -> Flaw:
+    marked = output in subject.first.forward.non_differentiable
     how = "is marked non-differentiable" if marked else "requires no gradient"
-    return Flaw(message=f"output {output} {how}, but varies with the inputs", hint=_HINT)
+    message = f"output {output} {how}, but varies with the inputs"
+    if _is_only_saved(subject, output):
+        return Flaw(message=message, hint=_HINT_FOR_SAVED, severity=Severity.NOTE)
+    return Flaw(message=message, hint=_HINT)
 
 
 RULE = Rule(

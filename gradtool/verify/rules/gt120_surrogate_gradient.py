@@ -57,10 +57,12 @@ Right example
 How to fix
 ----------
 
-If it is intended, declare it in `gradtool.yaml`: `functions: {Round: {surrogate: [x], reason:
-trains through the rounding}}`. If the surrogate is the derivative of another function of the
-module, name it: `surrogate_of: soft_round` compares the gradient with that. A gradient that is not
-linear in the cotangent, or random, needs GT107 or GT110 ignored as well, as the finding says.
+A docstring of the Function that names the surrogate, such as "straight-through estimator", turns
+the warning into a note. If it is intended, declare it in `gradtool.yaml`: `functions: {Round:
+{surrogate: [x], reason: trains through the rounding}}`. If the surrogate is the derivative of
+another function of the module, name it: `surrogate_of: soft_round` compares the gradient with that.
+A gradient that is not linear in the cotangent, or random, needs GT107 or GT110 ignored as well, as
+the finding says.
 
 Reference
 ---------
@@ -72,11 +74,13 @@ Conditional Computation", 2013, for straight-through estimators. Neftci, Mostafa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.diagnosis.gated_gradients import INJECTED
+from gradtool.verify.diagnosis.surrogate_gradients import REVERSAL, STRAIGHT_THROUGH, SURROGATE
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.wording import listed
@@ -99,11 +103,26 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
     found = subject.recognized
     for kind in dict.fromkeys(found.values()):
         alike = [argument for argument, other in found.items() if other == kind]
+        is_said = _is_said(kind, subject.function.docstrings)
         yield Flaw(
             message=f"the gradient of {_names(subject, alike)} is not the derivative of forward:"
-            f" it looks like {kind}",
+            f" it {'is' if is_said else 'looks like'} {kind}"
+            f"{', as a docstring says' if is_said else ''}",
             hint=f"if this is intended, declare it: {_declaration(subject)}",
+            severity=Severity.NOTE if is_said else None,
         )
+
+
+_SAID = {
+    STRAIGHT_THROUGH: r"straight[- ]?through|\bSTE\b",
+    SURROGATE: r"straight[- ]?through|\bSTE\b|surrogate|pseudo[- ]?(gradient|derivative)",
+    REVERSAL: r"revers|adversar",
+}
+"""What a docstring says of a gradient of each kind that is meant to be none of forward."""
+
+
+def _is_said(kind: str, docstrings: str) -> bool:
+    return kind in _SAID and bool(re.search(_SAID[kind], docstrings, re.IGNORECASE))
 
 
 def _declaration(subject: Subject) -> str:

@@ -115,6 +115,21 @@ proportion to themselves within 0.2 percent count as one step. Halved: steep sin
 quantizers are no longer recognized.
 """
 
+STRAIGHT_THROUGH_STEP = 1e-5
+"""Unit: the input's own. Step of the central difference of a forward without rounding. Doubled: the
+curvature of a scale of 0.1 is seen. Halved: a tenth of the difference of large outputs is noise.
+"""
+
+STRAIGHT_THROUGH_RTOL = 1e-6
+"""Unit: part of the largest entry of the gradient. Central differences of forwards without rounding
+err by 1e-9. Doubled or halved: no change for a scale of 0.1 or more.
+"""
+
+STRAIGHT_THROUGH_MOST = 256
+"""Unit: entries of an argument, each of which costs four forwards. Doubled: half a second for a
+slow quantizer. Halved: the gradients of images are not recognized.
+"""
+
 # ---- what a message and a report show -------------------------------------------------------
 
 LISTED_ENTRIES = 3
@@ -182,6 +197,12 @@ runs of backward. Halved: a layer norm has more variables.
 ALTERATIONS_MOST = 600
 """Unit: alterations of forward that are tried; each costs a forward and a backward. Doubled:
 seconds of work where nothing fits. Halved: an attention has more of them.
+"""
+
+REPAIRS_MOST = 600
+"""Unit: edits of backward that are tried where no alteration of forward explains a gradient; each
+costs a backward. Doubled: seconds of work where nothing fits. Halved: the factors, which come last,
+are left out of a long backward.
 """
 
 # ---- the rearrangement of a gradient of the wrong shape ---------------------------------------

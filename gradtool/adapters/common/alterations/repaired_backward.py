@@ -1,0 +1,100 @@
+"""The gradients of a Function with one expression of its backward replaced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gradtool.adapters.common.alterations.altered_code import (
+    Function,
+    altered,
+    definition,
+    functions_of,
+)
+from gradtool.adapters.common.alterations.edits import replaced
+from gradtool.adapters.common.alterations.repairs import Edit, repairs
+from gradtool.adapters.library import library
+from gradtool.verify.protocol.observation import Array, Repair
+
+_MOST_CHARACTERS = 72
+"""Characters of an expression that a sentence still holds."""
+
+Gradients = Sequence[Array | None]
+
+
+class RepairedBackward:
+    """A Function whose backward may be edited while it is called.
+
+    Args:
+        cls: The Function; None for a plain callable, of which nothing is edited.
+    """
+
+    def __init__(self, cls: type[Any] | None) -> None:
+        self._edits: dict[Repair, tuple[Function, ast.FunctionDef, Edit]] = {}
+        for function, tree in _backward(cls):
+            kept = _kept_on_context(cls)
+            for number, edit in enumerate(repairs(tree, kept)):
+                self._edits[_repair(function, edit, number)] = function, tree, edit
+
+    def repairs(self) -> list[Repair]:
+        """Return what may be edited."""
+        return list(self._edits)
+
+    def gradients(
+        self, chosen: Sequence[Repair], call: Callable[[], Gradients]
+    ) -> Iterator[Gradients | None]:
+        """Yield what a call returns with each repair; None where it raises."""
+        for repair in chosen:
+            function, tree, edit = self._edits[repair]
+            try:
+                with altered(function, replaced(tree, {edit.node: edit.made}), None):
+                    yield call()
+            except Exception:  # An edited backward may raise anything.
+                yield None
+
+
+def _backward(cls: type[Any] | None) -> Iterator[tuple[Function, ast.FunctionDef]]:
+    """The method that computes gradients, with its definition."""
+    base = library().Function
+    for name in ("backward", "vjp"):
+        method = getattr(cls, name, None)
+        if method is not None and method is not getattr(base, name, None):
+            function = next(iter(functions_of(method)), None)
+            tree = function and definition(function)
+            if function and tree:
+                yield function, tree
+
+
+def _kept_on_context(cls: type[Any] | None) -> list[str]:
+    """Names of what forward and ``setup_context`` keep on ctx."""
+    found: dict[str, None] = {}
+    for name in ("forward", "setup_context"):
+        for function in functions_of(getattr(cls, name))[:1]:
+            tree = definition(function)
+            for node in ast.walk(tree) if tree else ():
+                match node:
+                    case ast.Attribute(value=ast.Name(id="ctx"), attr=attr, ctx=ast.Store()):
+                        found[attr] = None
+    return list(found)
+
+
+def _repair(function: Function, edit: Edit, number: int) -> Repair:
+    around = edit.around
+    other = edit.made if around is edit.node else replaced(around, {edit.node: edit.made})
+    line = getattr(around, "lineno", function.__code__.co_firstlineno)
+    code = _shown(around)
+    return Repair(function.__code__.co_filename, line, code, _shown(other), number, edit.is_factor)
+
+
+def _shown(node: ast.AST) -> str:
+    """The code of a node, with its middle left out if it is long."""
+    code = ast.unparse(ast.fix_missing_locations(node)).strip("()" if _is_tuple(node) else "")
+    if len(code) <= _MOST_CHARACTERS:
+        return code
+    start, end = _MOST_CHARACTERS * 3 // 5, _MOST_CHARACTERS * 2 // 5 - len(" ... ")
+    return f"{code[:start].rstrip()} ... {code[-end:].lstrip()}"
+
+
+def _is_tuple(node: ast.AST) -> bool:
+    return isinstance(node, ast.Tuple)

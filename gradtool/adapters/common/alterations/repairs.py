@@ -1,0 +1,293 @@
+"""Edits of a backward that undo a common mistake, one expression at a time."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_TRANSPOSES = frozenset({"T", "mT", "H", "mH"})
+_METHODS = [
+    ("sum", "mean"),
+    ("amax", "amin"),
+    ("maximum", "minimum"),
+    ("sin", "cos"),
+    ("sinh", "cosh"),
+    ("log", "log1p"),
+    ("exp", "expm1"),
+    ("sqrt", "rsqrt"),
+    ("erf", "erfc"),
+    ("floor", "ceil"),
+]
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+}
+_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.LtE),
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A node of a backward's tree, what stands in its place, and the expression to show."""
+
+    node: ast.AST
+    made: ast.AST
+    around: ast.AST
+    """The node, or the expression or statement that it is a part of."""
+    is_factor: bool = False
+    """It multiplies or divides by something, or may do so by another number."""
+
+
+def repairs(tree: ast.FunctionDef, attributes: Sequence[str]) -> Iterator[Edit]:
+    """Yield the edits of a backward, the plainest first.
+
+    Args:
+        tree: Its definition.
+        attributes: Names of what forward keeps on ctx, such as ``scale``.
+    """
+    expressions = list(_expressions(tree))
+    held = [*_variables(tree), *(f"{_context(tree)}.{name}" for name in attributes)]
+    yield from _order(tree)
+    yield from _accumulations(tree)
+    for family in (_signs, _terms, _switches, _operands, _transposes):
+        for node, around in expressions:
+            for made in family(node):
+                yield Edit(node, made, around)
+    for node, _ in expressions:
+        for made in _divisors(node, held):
+            yield Edit(node, made, node)
+    for node, around in expressions:
+        for made in _numbers(node):
+            yield Edit(node, made, around, is_factor=isinstance(made, ast.Constant))
+    for node, around in expressions:
+        if _is_product(node) and (around is node or not _is_product(around)):
+            for factor in (0.5, 2.0):
+                made = ast.BinOp(ast.Constant(factor), ast.Mult(), node)
+                yield Edit(node, made, node, is_factor=True)
+    for node, around in expressions:
+        for made in _names(node, held):
+            yield Edit(node, made, around)
+    named = (
+        (node, around)
+        for node, around in expressions
+        if isinstance(node, ast.Name) and not isinstance(around, ast.Compare)
+    )
+    for node, around in itertools.chain(_results(tree), named):
+        for made in _factors(node, held):
+            yield Edit(node, made, around, is_factor=True)
+
+
+# ---- places -----------------------------------------------------------------------------------
+
+
+def _expressions(tree: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """The expressions that a body computes, each with the one around it."""
+    for statement in tree.body:
+        for parent in ast.walk(statement):
+            for child in ast.iter_child_nodes(parent):
+                if isinstance(child, ast.expr) and _is_value(parent, child):
+                    yield child, _around(parent, child)
+
+
+def _around(parent: ast.AST, child: ast.expr) -> ast.AST:
+    """The node to show of a change: a number says nothing without its statement."""
+    shows = (ast.expr, ast.Assign) if isinstance(child, ast.Constant) else ast.expr
+    return parent if isinstance(parent, shows) and not isinstance(parent, ast.Tuple) else child
+
+
+def _is_value(parent: ast.AST, child: ast.expr) -> bool:
+    """Return True for what is computed: no target, no name of a function or module."""
+    if isinstance(getattr(child, "ctx", None), ast.Store | ast.Del):
+        return False
+    if isinstance(parent, ast.Attribute) and isinstance(child, ast.Name):
+        return False
+    return not (isinstance(parent, ast.Call) and parent.func is child)
+
+
+def _results(tree: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """The expressions that are returned, or that variables are set to."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Return(value=ast.Tuple(elts=elts)):
+                yield from ((each, each) for each in elts)
+            case ast.Return(value=ast.expr() as value) | ast.Assign(value=value):
+                yield value, value
+
+
+def _variables(tree: ast.FunctionDef) -> list[str]:
+    """The names that a body may read: its cotangents, and what it sets."""
+    given = [each.arg for each in tree.args.args[1:]]
+    if tree.args.vararg is not None:
+        given.append(tree.args.vararg.arg)
+    stored = [
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    return list(dict.fromkeys((*given, *stored)))
+
+
+def _context(tree: ast.FunctionDef) -> str:
+    return tree.args.args[0].arg if tree.args.args else "ctx"
+
+
+# ---- families ---------------------------------------------------------------------------------
+
+
+def _signs(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            yield ast.BinOp(left, _OPERATORS[type(op)](), right)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            yield operand
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):  # rounded up
+            negated = ast.UnaryOp(ast.USub(), left)
+            yield ast.UnaryOp(ast.USub(), ast.BinOp(negated, ast.FloorDiv(), right))
+
+
+def _is_product(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div | ast.MatMult)
+
+
+def _terms(node: ast.expr) -> Iterator[ast.expr]:
+    """A sum or difference without one of its terms."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield left
+            yield right
+        case ast.BinOp(left=left, op=ast.Sub()):
+            yield left
+
+
+def _switches(node: ast.expr) -> Iterator[ast.expr]:
+    """Another method, comparison, branch or truth value."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr=attr), args=args, keywords=keywords):
+            for pair in _METHODS:
+                if attr in pair:
+                    other = pair[1 - pair.index(attr)]
+                    yield ast.Call(ast.Attribute(value, other, ast.Load()), args, keywords)
+        case ast.Compare(left=left, ops=[op], comparators=comparators):
+            for kind in _COMPARISONS.get(type(op), ()):
+                yield ast.Compare(left, [kind()], comparators)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield ast.IfExp(test, orelse, body)
+        case ast.Constant(value=bool() as value):
+            yield ast.Constant(not value)
+
+
+def _operands(node: ast.expr) -> Iterator[ast.expr]:
+    """Two neighbours that change places."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Sub() | ast.Div() | ast.MatMult() as op, right=right):
+            yield ast.BinOp(right, op, left)
+            yield from _weights(node)
+        case ast.BinOp(op=ast.Add()):
+            yield from _weights(node)
+        case ast.Call(func=func, args=args, keywords=keywords):
+            for swapped in _exchanges(args):
+                yield ast.Call(func, swapped, keywords)
+        case ast.Tuple(elts=elts):
+            for swapped in _exchanges(elts):
+                yield ast.Tuple(swapped, ast.Load())
+
+
+def _weights(node: ast.expr) -> Iterator[ast.expr]:
+    """The weights of two terms, as in ``u * a + v * b``, exchanged."""
+    match node:
+        case ast.BinOp(
+            left=ast.BinOp(left=u, op=ast.Mult() as times, right=a),
+            op=op,
+            right=ast.BinOp(left=v, op=ast.Mult(), right=b),
+        ):
+            yield ast.BinOp(ast.BinOp(v, times, a), op, ast.BinOp(u, times, b))
+
+
+def _exchanges(nodes: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
+    for at in range(len(nodes) - 1):
+        yield [*nodes[:at], nodes[at + 1], nodes[at], *nodes[at + 2 :]]
+
+
+def _transposes(node: ast.expr) -> Iterator[ast.expr]:
+    """Without a transpose or conjugate that is there, or with one that is not."""
+    match node:
+        case ast.Attribute(value=value, attr=attr) if attr in _TRANSPOSES:
+            yield value
+        case ast.Call(func=ast.Attribute(value=value, attr="t" | "transpose" | "conj")):
+            yield value
+        case ast.Name() | ast.Call() | ast.Subscript() | ast.Attribute():
+            yield ast.Attribute(node, "mT", ast.Load())
+            yield ast.Call(ast.Attribute(node, "conj", ast.Load()), [], [])
+
+
+def _numbers(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            for other in (value + 1, value - 1, 2 * value, value / 2, -value):
+                if other != value:
+                    yield ast.Constant(other)
+        case ast.Subscript(value=value, slice=ast.Name() as index):
+            for op in (ast.Sub(), ast.Add()):
+                moved = ast.BinOp(index, op, ast.Constant(1))
+                yield ast.Subscript(value, moved, ast.Load())
+
+
+def _names(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
+    """Another variable in the place of one."""
+    name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+    if name in held:
+        yield from (_parsed(each) for each in held if each != name)
+
+
+def _divisors(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
+    """Another count in the place of that by which something is divided."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Div() as op, right=right):
+            for name in held:
+                if not isinstance(right, ast.Name):
+                    yield ast.BinOp(left, op, _parsed(name))
+                yield ast.BinOp(left, op, _parsed(f"{name}.sum()"))
+
+
+def _factors(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
+    """A factor or divisor more."""
+    for name in held:
+        yield ast.BinOp(node, ast.Mult(), _parsed(name))
+        yield ast.BinOp(node, ast.Div(), _parsed(name))
+
+
+def _order(tree: ast.FunctionDef) -> Iterator[Edit]:
+    """Two targets of an assignment that change places."""
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+            target = statement.targets[0]
+            for one, other in itertools.combinations(range(len(target.elts)), 2):
+                swapped = list(target.elts)
+                swapped[one], swapped[other] = swapped[other], swapped[one]
+                yield Edit(target, ast.Tuple(swapped, ast.Store()), target)
+
+
+def _accumulations(tree: ast.FunctionDef) -> Iterator[Edit]:
+    """An addition at indices that may repeat."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.AugAssign(target=ast.Subscript(value=x, slice=index), op=ast.Add()):
+                places = index if isinstance(index, ast.Tuple) else ast.Tuple([index], ast.Load())
+                called = ast.Attribute(_parsed(ast.unparse(x)), "index_put_", ast.Load())
+                adding = [ast.keyword("accumulate", ast.Constant(True))]
+                made = ast.Expr(ast.Call(called, [places, node.value], adding))
+                yield Edit(node, made, node)
+
+
+def _parsed(code: str) -> ast.expr:
+    return ast.parse(code, mode="eval").body

@@ -1,0 +1,92 @@
+"""The smallest edit of backward that makes it right.
+
+Where no alteration of forward explains a gradient, backward is run with one expression replaced at
+a time: another variable, sign, operand or method, a transpose, a factor. The first edit with which
+it returns the exact gradients, for several cotangents and points, is likely the mistake undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
+from gradtool.verify.protocol.differentiable import Examinable
+from gradtool.verify.protocol.observation import Array, Repair
+from gradtool.verify.thresholds.diagnosis import REPAIRS_MOST
+
+
+class Repairs:
+    """The edits of a backward, tried in turn at the case, each once for all of its arguments.
+
+    Args:
+        function: The Function.
+        recorded: Its forward, whose derivative is exact; None if it cannot be recorded.
+        derivatives: The gradients that backward returned, and the exact ones.
+    """
+
+    def __init__(
+        self, function: Examinable, recorded: Examinable | None, derivatives: Derivatives
+    ) -> None:
+        self._function, self._recorded, self._derivatives = function, recorded, derivatives
+        self._tried: list[tuple[Repair, Sequence[Array | None] | None]] = []
+
+    def explanation(
+        self, comparison: Comparison, name: str, *, is_fraction: bool = False
+    ) -> Explanation | None:
+        """The sentence that names the edit; None if none makes the gradient right.
+
+        An edit that makes all gradients right comes before one that does so for the argument alone.
+
+        Args:
+            comparison: The wrong gradient.
+            name: The name of its argument.
+            is_fraction: It is off by a factor that extents of the case may be by chance.
+        """
+        if self._recorded is None or comparison.exact is None:
+            return None
+        try:
+            return self._found(self._recorded, comparison.argument, name, is_fraction)
+        except Exception:  # The user's code may raise anything at another point.
+            return None
+
+    def _found(
+        self, recorded: Examinable, argument: int, name: str, is_fraction: bool
+    ) -> Explanation | None:
+        alone = Looks(self._derivatives, (argument,))
+        whole = Looks(self._derivatives, self._derivatives.inputs)
+        first = _exact(recorded, alone.first)
+        found: Explanation | None = None
+        for made, gradients in self._at_case(first):
+            if (is_fraction and made.is_factor) or not alone.agree(first, gradients):
+                continue
+            others = [_exact(recorded, look) for look in alone.others()]
+            if all(self._holds(whole, look, made) for look in (first, *others)):
+                return _explanation(made, "backward")
+            if not found and all(self._holds(alone, look, made) for look in others):
+                found = _explanation(made, f"the gradient of `{name}`")
+        return found
+
+    def _at_case(self, look: Look) -> Iterator[tuple[Repair, Sequence[Array | None] | None]]:
+        """Yield each edit with the gradients that it gives at the case."""
+        yield from self._tried
+        left = self._function.repairs()[len(self._tried) : REPAIRS_MOST]
+        found = self._function.repaired(look.primals, look.cotangents, left)
+        for each in zip(left, found, strict=True):
+            self._tried.append(each)
+            yield each
+
+    def _holds(self, looks: Looks, look: Look, made: Repair) -> bool:
+        (gradients,) = self._function.repaired(look.primals, look.cotangents, [made])
+        return looks.agree(look, gradients)
+
+
+def _exact(recorded: Examinable, look: Look) -> Look:
+    """The look with the exact gradients in the place of those that backward returned."""
+    (gradients,) = recorded.vjps(look.primals, [look.cotangents])
+    return Look(look.primals, look.cotangents, gradients)
+
+
+def _explanation(made: Repair, who: str) -> Explanation:
+    text = f"{who} is right with `{made.other}` in place of `{made.code}` (line {made.line})"
+    return Explanation(text, made.path, made.line)

@@ -1,0 +1,120 @@
+"""Wrong Functions that one edit of backward repairs, with the edit as a finding words it."""
+
+import torch
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def draw(*shape, seed=73):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, dtype=torch.double, generator=generator).requires_grad_()
+
+
+class UnpackedInAnotherOrder(Function):
+    says = "backward is right with `a, b, c` in place of `b, a, c` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, a, b, c):
+        ctx.save_for_backward(a, b, c)
+        return (a * b.exp() + c.sin() * a).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        b, a, c = ctx.saved_tensors  # <-
+        return g * (b.exp() + c.sin()), g * a * b.exp(), g * a * c.cos()
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=1), draw(4, seed=2)
+
+
+class LastBlockLeftOut(Function):
+    says = "backward is right with `-(-x.shape[0] // 2)` in place of `x.shape[0] // 2` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        grad = torch.zeros_like(x)
+        blocks = x.shape[0] // 2  # <-
+        for block in range(blocks):
+            part = slice(2 * block, 2 * block + 2)
+            grad[part] = 3 * g[part] * x[part] ** 2
+        return grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)
+
+
+class AnotherCount(Function):
+    says = (
+        "backward is right with `g * x / weights.sum()` in place of `g * x / x.numel()` (line LINE)"
+    )
+
+    @staticmethod
+    def forward(ctx, x, weights):
+        ctx.save_for_backward(x, weights)
+        return (weights * x * x).sum() / weights.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, weights = ctx.saved_tensors
+        scaled = g * x / x.numel()  # <-
+        return 2 * weights * scaled, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=1).detach().abs()
+
+
+class RepeatedPlacesOverwritten(Function):
+    says = "`grad.index_put_((places,), g, accumulate=True)` in place of `grad[places] += g`"
+
+    @staticmethod
+    def forward(ctx, x, places):
+        ctx.save_for_backward(x, places)
+        return x[places]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, places = ctx.saved_tensors
+        grad = torch.zeros_like(x)
+        grad[places] += g  # <-
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), torch.tensor([0, 3, 0])
+
+
+class WeightsExchanged(Function):
+    says = (
+        "backward is right with `u * x + (1 - u) * y` in place of `(1 - u) * x + u * y` (line LINE)"
+    )
+
+    @staticmethod
+    def forward(ctx, x, y, z):
+        u = z.sigmoid()
+        ctx.save_for_backward(x, y, z, u)
+        return torch.sin(u * x + (1 - u) * y)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y, _z, u = ctx.saved_tensors
+        inner = (1 - u) * x + u * y  # <-
+        slope = g * torch.cos(inner)
+        return slope * u, slope * (1 - u), slope * (x - y) * u * (1 - u)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3), draw(3, seed=1), draw(3, seed=2)
