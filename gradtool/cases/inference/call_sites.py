@@ -78,7 +78,7 @@ def _neighbours(file: Path) -> Iterator[Path]:
         path for each in folders if each.is_dir() for path in each.glob("*.py") if path != file
     )
     for path in found[:_MOST_FILES]:
-        if path.stat().st_size <= _MOST_BYTES:
+        if path.is_file() and path.stat().st_size <= _MOST_BYTES:  # A pipe would be waited for.
             yield path
 
 

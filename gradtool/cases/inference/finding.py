@@ -155,16 +155,23 @@ def _reads_order(function: Any, names: Sequence[str]) -> bool:
 
     Or if it writes to places that an argument gives, which have to differ.
     """
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        return False
+    source = _source(function)
     places = rf"\[({'|'.join(map(re.escape, names))})\]\s*=[^=]"
     return bool(_SEARCH.search(source) or re.search(places, source))
 
 
+def _source(function: Any) -> str:
+    """The source of a Function; empty if there is none."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return ""
+
+
 def _says_matrix(function: Any, parameters: Parameters, clues: Clues) -> bool:
     """Return True if a text says that an argument is positive definite."""
+    if not re.search("positive definite", _source(function), re.IGNORECASE):
+        return False
     required = tuple(each for each in parameters if not _has_default(each))
     reading = read(function, required, clues)
     return reading is not None and any(

@@ -217,8 +217,8 @@ class _Search:
         """
         tried = found
         for _ in range(_REDUCED):
-            if tried is None or tried.reduced is None or tried.backward:
-                break
+            if tried is None or tried.backward or not tried.reduced or not tried.reduced[0]:
+                break  # The first argument is what the others scale: its shape stays.
             candidate = tried.candidate.reshaped(*tried.reduced)
             if candidate is None or is_degenerate(candidate.shapes):
                 break
