@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gradtool.cases.inference.bounds import side
 from gradtool.cases.inference.drafts import Draft, places, shape_of
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.stand_ins import matrices
@@ -29,8 +28,7 @@ _PLAIN = (2, 1, 0.5, 0, True, False, None, 3, [2, 2], [1, 1], "mean", "sum", "no
 
 def alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
     """Yield other values for one parameter, the likeliest first."""
-    name = reading.parameters[at].name
-    within = reading.clues.within.get(name) or side(name)
+    within = reading.clues.range_of(reading.parameters[at].name)
     for value in _alternatives(reading, draft, at):
         if within and is_tensor(value) and not {"values", "dtype", "low"} & value.keys():
             yield {**value, "low": within[0], "high": within[1]}

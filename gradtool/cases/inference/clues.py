@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradtool.cases.inference.bounds import clamp_bounds, ranges
+from gradtool.cases.inference.bounds import clamp_bounds, ranges, side
 from gradtool.cases.inference.documentation import (
     contractions,
     documentation,
@@ -52,6 +52,10 @@ class Clues:
     """Forward unpacks them: ``x, scale = pair``."""
     within: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Ranges of those that forward clamps to, and of matrices that contract."""
+
+    def range_of(self, name: str) -> tuple[float, float] | None:
+        """Return a range for the values of a parameter, by its uses or else by its name."""
+        return self.within.get(name) or side(name)
 
 
 @dataclass

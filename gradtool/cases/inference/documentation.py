@@ -52,6 +52,14 @@ def documentation(function: Any) -> str:
     return "\n".join(inspect.getdoc(each) or "" for each in owners if each is not None)
 
 
+def source(function: Any) -> str:
+    """The source of a Function; empty if there is none."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return ""
+
+
 def stated(text: str, names: Collection[str]) -> Shapes:
     """The shapes that a text states of arguments with these names."""
     return {name: shapes[0] for name, shapes in alternatives(text, names).items()}

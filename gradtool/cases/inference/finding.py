@@ -15,6 +15,7 @@ from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import is_stated, is_unlike_documented, is_unpacked
 from gradtool.cases.inference.climbing import Climb, Step, speaks_of
 from gradtool.cases.inference.clues import Clues
+from gradtool.cases.inference.documentation import source
 from gradtool.cases.inference.drafts import (
     Draft,
     case_of,
@@ -155,22 +156,14 @@ def _reads_order(function: Any, names: Sequence[str]) -> bool:
 
     Or if it writes to places that an argument gives, which have to differ.
     """
-    source = _source(function)
+    text = source(function)
     places = rf"\[({'|'.join(map(re.escape, names))})\]\s*=[^=]"
-    return bool(_SEARCH.search(source) or re.search(places, source))
-
-
-def _source(function: Any) -> str:
-    """The source of a Function; empty if there is none."""
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        return ""
+    return bool(_SEARCH.search(text) or re.search(places, text))
 
 
 def _says_matrix(function: Any, parameters: Parameters, clues: Clues) -> bool:
     """Return True if a text says that an argument is positive definite."""
-    if not re.search("positive definite", _source(function), re.IGNORECASE):
+    if not re.search("positive definite", source(function), re.IGNORECASE):
         return False
     required = tuple(each for each in parameters if not _has_default(each))
     reading = read(function, required, clues)

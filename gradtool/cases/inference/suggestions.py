@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.bounds import side
 from gradtool.cases.inference.constructors import constructed
 from gradtool.cases.inference.drafts import as_written, places
 from gradtool.cases.inference.operators import Operator, is_shape
@@ -58,7 +57,7 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         yield {"shape": []}
         yield {"shape": [1]}
     elif shape is not None:
-        yield _tensor(shape, reading.clues.within.get(name) or side(name))
+        yield _tensor(shape, reading.clues.range_of(name))
     if use.is_count and not use.attributes:
         yield from (2, 1, 3)
     if parameter.name.endswith("kwargs"):

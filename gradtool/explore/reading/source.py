@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from gradtool.cases.inference.documentation import source
 from gradtool.explore.reading.names import is_block, is_guard
-from gradtool.explore.reading.wording import source, speaks_of_parity, wording
+from gradtool.explore.reading.wording import speaks_of_parity, wording
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
-from gradtool.cases.inference.documentation import documentation, stated
+from gradtool.cases.inference.documentation import documentation, source, stated
 
 _SYMMETRIC = re.compile(
     r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
@@ -90,15 +90,6 @@ _ALL = re.compile(r"\b(arguments|inputs|tensors)\b", re.I)
 def wording(function: Any) -> Wording:
     """The texts of a Function."""
     return Wording(documentation(function), source(function))
-
-
-@lru_cache(maxsize=8)
-def source(function: Any) -> str:
-    """The source of a Function; empty if there is none."""
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        return ""
 
 
 def speaks_of_parity(text: str) -> bool:

@@ -16,6 +16,9 @@ from gradtool.adapters.common.alterations.edits import STANDINS
 
 Function = types.FunctionType
 
+_MOST_CHARACTERS = 72
+"""Characters of an expression that a sentence still holds."""
+
 
 def functions_of(forward: Callable[..., Any]) -> list[Function]:
     """Return a function and those of its own module that it calls, directly or not."""
@@ -86,3 +89,11 @@ def _nested(code: types.CodeType, name: str) -> types.CodeType:
         if isinstance(each, types.CodeType) and each.co_name == name:
             return each
     raise ValueError(name)
+
+
+def shortened(code: str) -> str:
+    """The code with its middle left out, if it is long."""
+    if len(code) <= _MOST_CHARACTERS:
+        return code
+    start, end = _MOST_CHARACTERS * 3 // 5, _MOST_CHARACTERS * 2 // 5 - len(" ... ")
+    return f"{code[:start].rstrip()} ... {code[-end:].lstrip()}"

@@ -11,6 +11,7 @@ from gradtool.adapters.common.alterations.altered_code import (
     altered,
     definition,
     functions_of,
+    shortened,
 )
 from gradtool.adapters.common.alterations.edits import Edit, edits, replaced, standin
 from gradtool.adapters.common.alterations.standins import Standins
@@ -19,9 +20,6 @@ from gradtool.adapters.common.recorded_forward import RecordedForward
 from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import Outputs, library
 from gradtool.verify.protocol.observation import Alteration, Array, Cotangents, Primals
-
-_MOST_CHARACTERS = 72
-"""Characters of an expression that a sentence still holds."""
 
 
 class AlteredForward:
@@ -103,15 +101,7 @@ def _alteration(path: str, edit: Edit, number: int) -> Alteration | None:
     line = getattr(edit.shown, "lineno", None)
     loop = isinstance(edit.shown, ast.For | ast.While)
     code = "" if loop else ast.unparse(edit.shown)
-    code, other = _shortened(code), _shortened(edit.other)
+    code, other = shortened(code), shortened(edit.other)
     if line is None or code == other:
         return None
     return Alteration(path, line, edit.kind, code, other, number)
-
-
-def _shortened(code: str) -> str:
-    """The code with its middle left out, if it is long."""
-    if len(code) <= _MOST_CHARACTERS:
-        return code
-    start, end = _MOST_CHARACTERS * 3 // 5, _MOST_CHARACTERS * 2 // 5 - len(" ... ")
-    return f"{code[:start].rstrip()} ... {code[-end:].lstrip()}"

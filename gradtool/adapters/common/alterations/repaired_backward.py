@@ -11,14 +11,12 @@ from gradtool.adapters.common.alterations.altered_code import (
     altered,
     definition,
     functions_of,
+    shortened,
 )
 from gradtool.adapters.common.alterations.edits import replaced
 from gradtool.adapters.common.alterations.repairs import Edit, repairs
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.observation import Array, Repair
-
-_MOST_CHARACTERS = 72
-"""Characters of an expression that a sentence still holds."""
 
 Gradients = Sequence[Array | None]
 
@@ -88,13 +86,6 @@ def _repair(function: Function, edit: Edit, number: int) -> Repair:
 
 
 def _shown(node: ast.AST) -> str:
-    """The code of a node, with its middle left out if it is long."""
-    code = ast.unparse(ast.fix_missing_locations(node)).strip("()" if _is_tuple(node) else "")
-    if len(code) <= _MOST_CHARACTERS:
-        return code
-    start, end = _MOST_CHARACTERS * 3 // 5, _MOST_CHARACTERS * 2 // 5 - len(" ... ")
-    return f"{code[:start].rstrip()} ... {code[-end:].lstrip()}"
-
-
-def _is_tuple(node: ast.AST) -> bool:
-    return isinstance(node, ast.Tuple)
+    """The code of a node, a tuple without its parentheses."""
+    code = ast.unparse(ast.fix_missing_locations(node))
+    return shortened(code.strip("()") if isinstance(node, ast.Tuple) else code)
