@@ -52,9 +52,9 @@ def layering(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The fast tests, with coverage; a path or -k after ``--`` chooses."""
+    """The fast tests; options of pytest after ``--``, such as a path, -k or --cov."""
     develop(session)
-    session.run("pytest", "-n", "auto", *(session.posargs or ["--cov"]))
+    session.run("pytest", "-n", "auto", *session.posargs)
 
 
 @nox.session

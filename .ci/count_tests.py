@@ -1,12 +1,17 @@
 """Print how many tests of a JUnit report passed and failed, as two numbers.
 
 A run in which nothing ran, because every test was skipped or none was selected, is an
-error: it would look like success. Usage: ``python3 .ci/count_tests.py REPORT``.
+error: it would look like success. Usage: ``python3 .ci/count_tests.py REPORT``. With
+``--failures REPORT...`` it prints how each failed test ended instead.
 """
 
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
+
+LINES = 40
+"""Last lines of a failed test's report that are repeated."""
 
 
 def count_tests(report: Path) -> tuple[int, int]:
@@ -27,5 +32,19 @@ def count_tests(report: Path) -> tuple[int, int]:
     return total - bad - skipped, bad
 
 
+def failures(report: Path) -> Iterator[str]:
+    """The end of the report on each failed test; nothing where no report was written."""
+    if not report.exists():
+        return
+    for test in ET.parse(report).getroot().iter("testcase"):
+        for outcome in (*test.iter("failure"), *test.iter("error")):
+            lines = (outcome.text or "").splitlines()[-LINES:]
+            yield "\n".join([f"-- {test.get('classname')}::{test.get('name')}", *lines, ""])
+
+
 if __name__ == "__main__":
-    print(*count_tests(Path(sys.argv[1])))
+    if sys.argv[1] == "--failures":
+        for name in sys.argv[2:]:
+            print(*failures(Path(name)), sep="\n", end="")
+    else:
+        print(*count_tests(Path(sys.argv[1])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,12 @@ Write = Callable[[dict[str, str]], Path]
 
 settings.register_profile("shared machines", deadline=None)
 settings.load_profile("shared machines")  # How long an example takes says nothing there.
+
+
+def pytest_configure() -> None:
+    """Listen to Ctrl-C even where a shell started the tests in the background, which ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ callback of the garbage collector, since Python prints such an error instead of 
 from __future__ import annotations
 
 import gc
+import importlib
 import signal
 import sys
 import threading
@@ -47,6 +48,8 @@ def interrupted_after(
     repeat_after: float,
     exception: type[BaseException],
     replacement: Callable[[], BaseException] | None = None,
+    *,
+    spares_imports: bool = False,
 ) -> AbstractContextManager[None]:
     """Raise an exception in a block that takes longer than `seconds`, where the timer exists.
 
@@ -59,10 +62,12 @@ def interrupted_after(
             it was not raised because it would do harm.
         exception: Raised in the block.
         replacement: Makes the exception that leaves the block in place of that.
+        spares_imports: Interrupt no import, but start again after it. A library whose import was
+            cut in the middle is broken for the rest of the process.
     """
     if not timer.is_there:
         return nullcontext()
-    return _Interruption(seconds, timer, repeat_after, exception, replacement)
+    return _Interruption(seconds, timer, repeat_after, exception, replacement, spares_imports)
 
 
 class _Interruption(AbstractContextManager[None]):
@@ -73,16 +78,20 @@ class _Interruption(AbstractContextManager[None]):
         repeat_after: float,
         exception: type[BaseException],
         replacement: Callable[[], BaseException] | None,
+        spares_imports: bool,
     ) -> None:
         self._seconds = min(LONGEST_TIMER_SECONDS, seconds)
         self._repeat_after = repeat_after
         self._exception = exception
         self._replacement = replacement
+        self._spares_imports = spares_imports
         self._clock = timer.clock
         self._timer: int = getattr(signal, timer.name)
         self._signal: signal.Signals = getattr(signal, timer.signal)
 
     def __enter__(self) -> None:
+        if self._spares_imports and _is_below(sys._getframe(), _IMPORT):
+            self._spares_imports = False  # The block itself is part of an import.
         self._started = self._clock()
         # The handler first: a timer that went off without one would end the process.
         self._handler = signal.signal(self._signal, self._ring)
@@ -100,7 +109,9 @@ class _Interruption(AbstractContextManager[None]):
             raise self._replacement() from error
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
-        if not _is_below(frame, (*_OWN, *_collector_callbacks())) and not _in_tracing():
+        if self._spares_imports and _is_below(frame, _IMPORT):
+            signal.setitimer(self._timer, self._seconds, self._repeat_after)
+        elif not _is_below(frame, (*_OWN, *_collector_callbacks())) and not _in_tracing():
             raise self._exception
 
 
@@ -115,6 +126,9 @@ def _is_below(frame: FrameType | None, codes: Sequence[CodeType]) -> bool:
 
 _OWN = (_Interruption.__enter__.__code__, _Interruption.__exit__.__code__)
 """Where a block is entered and left."""
+
+_IMPORT = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-defined]  # Private.
+"""Where a module is imported for the first time."""
 
 
 def _collector_callbacks() -> list[CodeType]:

@@ -42,6 +42,14 @@ def test_a_run_that_wrote_no_report_is_an_error(tmp_path: Path) -> None:
     assert "junit.xml was not written" in counted.stderr
 
 
+def test_failures_are_repeated_where_a_report_was_written(tmp_path: Path) -> None:
+    failed = '<testcase classname="tests.a" name="test_b"><failure>first\nlast</failure></testcase>'
+    written = tmp_path / "junit.xml"
+    written.write_text(f"<testsuites><testsuite>{failed}</testsuite></testsuites>")
+    told = run("count_tests.py", "--failures", written, tmp_path / "missing.xml")
+    assert (told.returncode, told.stdout) == (0, "-- tests.a::test_b\nfirst\nlast\n")
+
+
 @pytest.mark.parametrize(
     ("found", "status"),
     [(["GT101"], 0), (["GT101", "GT101"], 0), ([], 1), (["GT202"], 1), (["GT101", "GT202"], 1)],

@@ -363,12 +363,11 @@ def test_a_search_for_arguments_that_does_not_end_is_stopped(write: Write) -> No
                 return g
     """
     write({"ops.py": textwrap.dedent(source)})
-    finding = only(run("ops.py", timeout=0.1))
+    finding = only(run("ops.py", timeout=2.0))
     assert finding.rule == "GT006"
     assert finding.node_id == "ops.py::Endless::GT006"
     assert finding.message == (
-        "the Function took longer than 0.1 s and was stopped while gradtool"
-        " looked for its arguments"
+        "the Function took longer than 2 s and was stopped while gradtool looked for its arguments"
     )
     assert finding.location.line == 7
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 
 import pytest
@@ -181,3 +183,51 @@ def _unraisable(lost: list[object]) -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
+
+
+SLOW_TO_IMPORT = """
+import time
+end = time.process_time() + 0.1
+while time.process_time() < end:
+    pass
+"""
+
+LIMITS_ITSELF = """
+from gradtool.verify.interruption import PROCESSOR, interrupted_after
+with interrupted_after(0.02, PROCESSOR, 0.02, TimeoutError, spares_imports=True):
+    while True:
+        pass
+"""
+
+
+@pytest.fixture
+def slow_to_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a module whose import takes a tenth of a second."""
+    (tmp_path / "slow_to_import.py").write_text(SLOW_TO_IMPORT)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "slow_to_import"
+    sys.modules.pop("slow_to_import", None)
+
+
+def test_an_import_is_spared_and_does_not_count(slow_to_import: str) -> None:
+    with interrupted_after(0.05, PROCESSOR, 0.05, Rang, spares_imports=True):
+        importlib.import_module(slow_to_import)
+    assert slow_to_import in sys.modules
+
+
+def test_what_follows_an_import_is_interrupted(slow_to_import: str) -> None:
+    def block() -> None:
+        importlib.import_module(slow_to_import)
+        _busy(60, PROCESSOR)
+
+    with pytest.raises(Rang), interrupted_after(0.02, PROCESSOR, 0.02, Rang, spares_imports=True):
+        block()
+
+
+def test_a_block_that_is_part_of_an_import_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "limits_itself.py").write_text(LIMITS_ITSELF)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(TimeoutError):
+        importlib.import_module("limits_itself")

@@ -50,7 +50,12 @@ class EvaluationTimeout:
         """
         seconds = times * max(self._least, EVALUATION_TIMES * self._known)
         return interrupted_after(
-            seconds, PROCESSOR, LATER_EVALUATION_SECONDS, _Interruption, self._timed_out
+            seconds,
+            PROCESSOR,
+            LATER_EVALUATION_SECONDS,
+            _Interruption,
+            self._timed_out,
+            spares_imports=True,
         )
 
     def _timed_out(self) -> EvaluationTimeoutError:
