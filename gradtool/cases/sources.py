@@ -38,6 +38,10 @@ from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Location, Relaxation
 from gradtool.sandbox import debugger
 from gradtool.sandbox.user_errors import summarize
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout, EvaluationTimeoutError
+
+_PER_TRY = 3
+"""Evaluations in place of which a try of arguments counts: forward and backward."""
 
 _NEEDS_CUDA = re.compile(r"\bcuda\b|CuPy|NVIDIA|\bTriton\b", re.IGNORECASE)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
@@ -268,12 +272,17 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
         args, kwargs = _make(checkable, settings, case, str(case.name))
         return bind_arguments(checkable, args, kwargs)
 
+    timeout = EvaluationTimeout()
+
     def try_case(case: CaseConfig) -> Trial:
         try:
             made = bound(case)
-        except NoCase as error:  # They are too large, for one.
+            with timeout.limited(
+                _PER_TRY
+            ):  # An iteration may never end with arguments that are wrong.
+                return attempt(checkable, *made)
+        except (NoCase, EvaluationTimeoutError) as error:  # They are too large, for one.
             return Trial(refusal=str(error))
-        return attempt(checkable, *made)
 
     def ignored(case: CaseConfig) -> list[int]:
         return without_influence(checkable, bound(case)[0], case_seed(checkable, settings, ""))

@@ -44,6 +44,7 @@ RIGHT = {
         "SyncedGradient",
     ],
     "callers": ["Reversible", "TreeSum"],
+    "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }
 WRONG = {
@@ -123,6 +124,12 @@ GUESSED = [
 def test_what_is_wrong_at_guessed_arguments_is_in_doubt(file: str, name: str) -> None:
     function = checked(file)[name]
     assert failed(function) == {"GT101"}
+    assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
+
+
+def test_whether_a_list_of_tensors_should_get_gradients_is_in_doubt() -> None:
+    function = checked("dtypes")["FirstOf"]
+    assert failed(function) == {"GT121"}
     assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
 
 

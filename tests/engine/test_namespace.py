@@ -6,6 +6,8 @@ from types import ModuleType
 
 import pytest
 
+import gradtool.engine
+
 
 def test_limits_are_those_of_the_dtype(torch: ModuleType) -> None:
     found = torch.finfo(torch.float16)
@@ -123,6 +125,18 @@ def test_tensors_change_their_shape_in_place(torch: ModuleType) -> None:
     assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     with pytest.raises(RuntimeError, match="leaf"):
         torch.ones(2, 1, requires_grad=True).t_()
+
+
+def test_memory_that_was_freed_shows_until_it_is_filled_again() -> None:
+    torch = gradtool.engine  # What reads freed memory ends the process under PyTorch.
+    x = torch.arange(3.0)
+    x.untyped_storage().resize_(0)
+    assert x.isnan().all()
+    x.untyped_storage().resize_(x.untyped_storage().nbytes())
+    x.copy_(torch.ones(3))
+    assert x.tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(RuntimeError, match="cannot resize a storage of 12 elements to 16"):
+        x.untyped_storage().resize_(16)
 
 
 def test_tensors_take_other_memory(torch: ModuleType) -> None:

@@ -21,9 +21,11 @@ from gradtool.config.schema import CaseConfig
 from gradtool.config.tensor_spec import is_tensor
 
 _STRUCTURE = re.compile(
-    r"\b(symmetric|hermitian|positive[- ](semi-?)?definite|orthogonal|orthonormal|unitary)\b", re.I
+    r"\b(symmetric|hermitian|positive[- ](semi-?)?definite|orthogonal|orthonormal|unitary"
+    r"|matrix square root|covariance matri(x|ces))\b",
+    re.IGNORECASE,
 )
-"""Matches a kind of matrix; no random one is of it."""
+"""Matches a kind of matrix, or what is taken of one; no random matrix is of it."""
 
 _OF_ONE_TRIANGLE = re.compile(r"\b(eigv?a?l?s?h|symeig|cholesky)\b")
 """Matches functions that take half of a matrix for the whole."""
@@ -62,6 +64,12 @@ def is_unpacked(parameters: Parameters, clues: Clues, case: CaseConfig) -> bool:
     """Return True for a tensor that forward unpacks, for which a tuple may be meant."""
     pairs = zip(parameters, case.args, strict=False)
     return any(is_floating(value) and each.name in clues.unpacked for each, value in pairs)
+
+
+def holds_tensors(case: CaseConfig) -> bool:
+    """Return True for tensors in a list, which may be meant to be constants or to get gradients."""
+    lists = (value for value in case.args if isinstance(value, list))
+    return any(is_tensor(each) for value in lists for each in value)
 
 
 def _is_random_square(value: Any) -> bool:

@@ -31,7 +31,7 @@ from gradtool.cases.inference.suggestions import suggested, switched_off
 from gradtool.cases.inference.trials import Trial
 from gradtool.config.tensor_spec import is_tensor
 
-Domain = dict[str, float]
+Domain = dict[str, float | str]
 
 _DOMAINS: tuple[Domain, ...] = (
     {"low": 0.5, "high": 1.5},
@@ -63,11 +63,17 @@ _LARGEST_SIZE = 64
 _INTEGERS = re.compile(r"torch\.(u?int(?:8|16|32|64))\b")
 """Matches the dtype that a message asks for."""
 
-_SCALAR = re.compile(r"converted to Scalar|only one element")
+_SCALAR = re.compile(r"converted to Scalar|only one element|with more than one value is ambiguous")
 """Matches the refusal of a tensor with more than one entry."""
 
 _RANK = re.compile(r"\b([1-5])[- ]?[dD](?:im\w*)?\b")
 """Matches the number of dimensions that a message asks for: ``4D``, ``3-dimensional``."""
+
+_DIMENSION = re.compile(r"Dimension out of range \(.*but got ([1-4])\)")
+"""Matches the refusal of a dimension that the tensor does not have."""
+
+_COMPLEX = re.compile(r"invalid gradient at index (\d) - expected type .* but got torch\.complex")
+"""Matches the refusal of a complex gradient of a real tensor: its position."""
 
 _STATED_SHAPE = re.compile(r"\b(?:shape|size)d?\W*(?:of |be )?[(\[]([\w., ]+)[)\]]")
 """Matches the shape that a message asks for: ``must have shape [..., n, b, b]``."""
@@ -193,8 +199,13 @@ class Climb:
         if "finite" in reason:
             for domain in _DOMAINS:
                 yield tuple(_within(value, domain) for value in step.draft)
+            yield tuple(_within(value, {"dtype": "float32"}) for value in step.draft)
+        if found := _COMPLEX.search(reason):
+            yield _complex(step.draft, int(found[1]))
         words = list(dict.fromkeys(re.findall(r"\b[a-z][a-z_]{2,}\b", reason)))[:_MOST_WORDS]
         sizes = [n for n in map(int, _NUMBER.findall(reason)) if 0 < n <= _LARGEST_SIZE]
+        if _SCALAR.search(reason):
+            yield _scalars(step.draft)
         order = self._order(f"{step.trial.line} {reason}")
         for at in order:
             for value in _asked_for(step.draft[at], reason):
@@ -257,10 +268,28 @@ def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
     if is_floating(value):
         for extents in map(_stated_extents, _STATED_SHAPE.findall(reason)):
             yield {**_without_values(value), "shape": extents}
-        ranks = (int(rank) for rank in _RANK.findall(reason))
+        ranks = [int(rank) for rank in _RANK.findall(reason)]
+        ranks += [int(dimension) + 1 for dimension in _DIMENSION.findall(reason)]
         yield from ({**_without_values(value), "shape": list(_EXTENTS[:rank])} for rank in ranks)
     else:
         yield from ({**value, "dtype": dtype} for dtype in _INTEGERS.findall(reason))
+
+
+def _complex(draft: Draft, position: int) -> Draft:
+    """The draft with complex numbers in the tensor at a position."""
+    return tuple(
+        {**value, "dtype": "complex128"} if at == position and is_floating(value) else value
+        for at, value in enumerate(draft)
+    )
+
+
+def _scalars(draft: Draft) -> Draft:
+    """The draft with one number in each tensor after the first."""
+    first = next((at for at, value in enumerate(draft) if is_floating(value)), len(draft))
+    return tuple(
+        {**_without_values(value), "shape": []} if at > first and is_floating(value) else value
+        for at, value in enumerate(draft)
+    )
 
 
 def _of_sizes(value: Any, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:

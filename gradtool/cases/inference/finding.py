@@ -12,7 +12,12 @@ from typing import Any
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calling import call_callers
 from gradtool.cases.inference.candidates import Parameters, variants
-from gradtool.cases.inference.certainty import is_stated, is_unlike_documented, is_unpacked
+from gradtool.cases.inference.certainty import (
+    holds_tensors,
+    is_stated,
+    is_unlike_documented,
+    is_unpacked,
+)
 from gradtool.cases.inference.climbing import Climb, Step, speaks_of
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.documentation import source
@@ -111,7 +116,9 @@ def _own_cases(
     is_settled = bool(search.cases) and not is_doubtful and not counts_all
     if not checkable.is_function or is_settled or search.objection.startswith(gaps):
         if any(
-            is_unlike_documented(checkable.obj, case) or is_unpacked(parameters, clues, case)
+            is_unlike_documented(checkable.obj, case)
+            or is_unpacked(parameters, clues, case)
+            or holds_tensors(case)
             for case in search.cases
         ):
             search.evidence, search.is_guess = "the signature", True
@@ -219,7 +226,7 @@ def _climb(
     is_sure = best.is_done
     if not is_sure and best.trial.refusal is None:
         best = _without_idle(reading, best, tries, attempt)
-    if best.is_done:
+    if best.is_done or (best.trial.is_through and search.broken == "raised"):
         drafts = _accepted(best.draft, attempt)
         named = zip(drafts, (FIRST, SECOND), strict=False)
         search.cases = [case_of(reading.parameters, *each) for each in named]

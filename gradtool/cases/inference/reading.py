@@ -16,7 +16,7 @@ from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.shape_facts import ShapeFacts
 from gradtool.cases.inference.shape_reading import read_shapes
-from gradtool.cases.inference.uses import Use, merge_helpers, read_uses
+from gradtool.cases.inference.uses import Use, merge_helpers, merge_kept, read_uses
 
 _DIFFERENTIATES = re.compile(r"enable_grad|autograd\.grad|\.backward\(|\bvjp\b|\.grad\b")
 
@@ -54,6 +54,7 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     methods = (each for each in cls.body if isinstance(each, ast.FunctionDef))
     helpers |= {f"{cls.name}.{each.name}": each for each in methods}
     merge_helpers(uses, forward, helpers)
+    merge_kept(uses, (each for each in helpers.values() if each.name == "backward"))
     for parameter in parameters:
         uses[parameter.name].is_called |= is_callable(parameter)
     for name, use in uses.items():

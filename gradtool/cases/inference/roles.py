@@ -55,6 +55,8 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     if parameter.name in clues.integers and parameter.name in clues.documented:
         return [_whole(clues.documented[parameter.name]), *_INDICES, *_FULL_INDICES]
     following = _following(name, differentiated=parameter.name not in clues.undifferentiated)
+    if _TENSORS.search(note):
+        return [Role(lambda base: [_like(base), _like(base)])]
     if "Tensor" in note:
         return [*following, tensor]
     if note and (values := _annotated(name, note)):
@@ -243,7 +245,7 @@ def plain_values(parameter: inspect.Parameter) -> list[Any]:
     """Values that the name of a parameter suggests, or an annotation other than ``int``."""
     name, note = _plain_name(parameter), _annotation(parameter)
     if name.endswith("device"):
-        return ["cpu"]
+        return ["cpu" if "str" in note else library().torch.device("cpu")]
     hinted = next((list(v) for pattern, v in _NAMED_PATTERNS if pattern.fullmatch(name)), [])
     for word, fits, values in _ANNOTATED:
         if re.search(rf"\b{word}\b", note):
@@ -279,6 +281,8 @@ _ANNOTATED: list[tuple[str, Callable[[Any], bool], tuple[Any, ...]]] = [
 """Word in an annotation, the test of a value that fits it, and values for any name."""
 
 _SEQUENCE = re.compile(r"(tuple|list|sequence|iterable|size)", re.IGNORECASE)
+_TENSORS = re.compile(r"(tuple|list|sequence|iterable)\[[^\]]*Tensor", re.IGNORECASE)
+"""Matches the annotation of several tensors in one argument."""
 
 
 def _annotated(name: str, note: str) -> list[Role]:

@@ -58,7 +58,7 @@ _DOMAINS: tuple[Domain, ...] = (
 _DTYPES: tuple[Domain, ...] = ({"dtype": "complex128"}, {"dtype": "float32"})
 """Dtypes of tensors to try for a Function that refuses float64."""
 
-_OTHER_DTYPES_BUDGET = 20
+OTHER_DTYPES_BUDGET = 20
 """Calls in the search with each of these."""
 
 
@@ -150,20 +150,26 @@ class _Search:
         listed = list(itertools.islice(stream, BUDGET))
         informative = [each for each in listed if not each.shows_little]
         degenerate = [each for each in listed if each.shows_little]
-        return (
+        found = (
             self._best(informative, "inferred", _DOMAINS, _FIRST_PHASE)
             or self._best(informative, "inferred", _DOMAINS[1:3], _SECOND_PHASE)
             or self._best(degenerate, "inferred", _DOMAINS, BUDGET)
-            or self._of_another_dtype(informative)
         )
+        if found is not None and found.broken != "raised":
+            return found
+        other = self._of_another_dtype(informative)
+        return other if other and (other.backward or not found) else found
 
     def _of_another_dtype(self, informative: Sequence[Candidate]) -> _Found | None:
         """Find the best candidate among tensors of a dtype that few Functions require."""
+        best = None
         for domain in _DTYPES:
-            limit = min(BUDGET, self.result.calls + _OTHER_DTYPES_BUDGET)
-            if found := self._best(informative, "inferred", (domain,), limit):
+            limit = self.result.calls + OTHER_DTYPES_BUDGET
+            found = self._best(informative, "inferred", (domain,), limit)
+            if found and found.backward:
                 return found
-        return None
+            best = best or found
+        return best
 
     def spell_out(self, found: _Found, parameters: Parameters) -> _Found:
         """Spell out the defaults, if backward then accepts the arguments.

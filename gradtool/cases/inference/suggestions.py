@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
+import itertools
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -163,8 +164,10 @@ def _instances(cls: type[Any], namespace: Mapping[str, Any]) -> Iterator[Any]:
     known = (*namespace.values(), *own.values())
     members = list(cls) if issubclass(cls, enum.Enum) else [e for e in known if type(e) is cls]
     yield from members[:_INSTANCES]
-    if not members and (made := constructed(cls)) is not None:
-        yield made
+    if not members:
+        # An abstract class is made by those below it.
+        made = (constructed(each) for each in (cls, *cls.__subclasses__()))
+        yield from itertools.islice((each for each in made if each is not None), _INSTANCES)
 
 
 def _hashable(value: Any) -> Any:

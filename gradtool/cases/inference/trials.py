@@ -49,6 +49,11 @@ class Trial:
     line: str = ""
     """The text of the line that refused them."""
 
+    @property
+    def is_through(self) -> bool:
+        """Forward and backward ran, whatever speaks against the arguments."""
+        return self.reached == (_THROUGH,)
+
     def doubted(self, why: str) -> Trial:
         """The same, as arguments that are not to be used."""
         return replace(self, backward=False, doubt=why, reached=(_THROUGH,))

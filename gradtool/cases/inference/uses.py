@@ -23,6 +23,9 @@ _INDEXING = {
 }
 """Methods that take an index, and its place among their arguments."""
 
+_ALONG_ONE = ("gather", "scatter")
+"""The beginnings of those that take it along one dimension only."""
+
 _POSITIVE_DEFINITE = {"cholesky", "cholesky_ex", "cholesky_inverse"}
 _SYMMETRIC = {"eigh", "eigvalsh", "symeig"}
 _SQUARE = {"inv", "inverse", "det", "slogdet", "logdet", "matrix_exp", "solve"}
@@ -122,6 +125,22 @@ def merge_helpers(
                 _merge(uses[argument.id], inside[name])
 
 
+def merge_kept(uses: dict[str, Use], bodies: Iterable[ast.FunctionDef]) -> None:
+    """Add what backward shows of the parameters that it takes from the context by their names."""
+    for body in bodies:
+        kept = tuple(
+            each.id
+            for node in ast.walk(body)
+            if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("ctx.")
+            for target in node.targets
+            for each in ast.walk(target)
+            if isinstance(each, ast.Name) and each.id in uses
+        )
+        for name, use in read_uses(body, kept, "").items():
+            uses[name].is_index |= use.is_index
+            uses[name].gathers |= use.gathers
+
+
 def merge_uses(uses: dict[str, Use], others: Mapping[str, Use]) -> None:
     """Add the uses of the same names elsewhere."""
     for name, other in others.items():
@@ -132,6 +151,7 @@ def merge_uses(uses: dict[str, Use], others: Mapping[str, Use]) -> None:
 def _merge(use: Use, other: Use) -> None:
     use.values += other.values
     use.is_index |= other.is_index
+    use.gathers |= other.gathers
     use.places |= other.places
     use.is_dtype |= other.is_dtype
     use.is_sorted |= other.is_sorted
@@ -225,6 +245,14 @@ def _mark(uses: dict[str, Use], name: str, flag: str) -> None:
         setattr(uses[name], flag, True)
 
 
+def _mark_index(uses: dict[str, Use], index: ast.expr, method: str) -> None:
+    """Mark the first parameter in the index that a method takes."""
+    name = next((each for each in _names(index) if each in uses), None)
+    if name is not None:
+        uses[name].is_index = True
+        uses[name].gathers |= method.startswith(_ALONG_ONE)
+
+
 def _names(node: ast.AST) -> Iterator[str]:
     return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
 
@@ -296,7 +324,9 @@ def _called(uses: dict[str, Use], node: ast.Call) -> None:
             if method in {"long", "int"} and (whole := _rearranged(owner)):
                 _mark(uses, whole, "is_whole")
     for keyword in node.keywords:
-        if isinstance(keyword.value, ast.Name) and keyword.value.id in uses:
+        if keyword.arg == "index" and isinstance(node.func, ast.Attribute):
+            _mark_index(uses, keyword.value, node.func.attr)
+        elif isinstance(keyword.value, ast.Name) and keyword.value.id in uses:
             if keyword.arg == "dtype":
                 uses[keyword.value.id].is_dtype = True
             elif keyword.arg == "generator":
@@ -313,10 +343,7 @@ def _method(uses: dict[str, Use], node: ast.Call, owner: ast.expr, method: str) 
     if method in _INDEXING and arguments:
         at = _INDEXING[method] + (is_module and method not in {"embedding"} and _is_library(owner))
         if at < len(arguments):
-            name = next((each for each in _names(arguments[at]) if each in uses), None)
-            if name is not None:
-                uses[name].is_index = True
-                uses[name].gathers |= method.startswith(("gather", "scatter"))
+            _mark_index(uses, arguments[at], method)
     if method in {"searchsorted", "bucketize"} and arguments:
         searched = arguments[0 if method == "searchsorted" else -1]
         if isinstance(searched, ast.Name):

@@ -112,6 +112,19 @@ class UntypedStorage:
         """Bytes of one element."""
         return int(self._memory.itemsize)
 
+    def resize_(self, size: int) -> UntypedStorage:
+        """Keep the first `size` elements; the others are lost, so that what reads them shows.
+
+        The memory itself stays, as do the tensors in it: bits that are all set are NaN.
+
+        Raises:
+            RuntimeError: There are fewer elements.
+        """
+        if size > self.size():
+            raise RuntimeError(f"cannot resize a storage of {self.size()} elements to {size}")
+        self._memory[size:].view(np.uint8)[...] = 0xFF
+        return self
+
     def tolist(self) -> list[Any]:
         """The elements as Python numbers."""
         elements: list[Any] = self._memory.tolist()

@@ -1,0 +1,86 @@
+"""Functions that refuse in backward only, or that need a dtype, a number or an object."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch.autograd import Function
+
+
+class DoublesPicked(Function):
+    @staticmethod
+    def forward(ctx, x, picks):
+        ctx.save_for_backward(picks)
+        is_picked = torch.arange(x.shape[-1]) == picks.unsqueeze(-1)
+        return x + x * is_picked.to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (picks,) = ctx.saved_tensors
+        picked = grad_output.gather(-1, index=picks.unsqueeze(-1))
+        return grad_output.scatter_add(dim=-1, index=picks.unsqueeze(-1), src=picked), None
+
+
+class ConjugatePairs(Function):
+    """Complex numbers, stored as pairs of float32."""
+
+    @staticmethod
+    def forward(ctx, x):
+        assert x.shape[-1] == 2, "Last dimension must be 2"
+        pairs = x.detach().contiguous().numpy().view("complex64")
+        return torch.from_numpy(pairs.conj().view("float32"))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ConjugatePairs.apply(grad_output)
+
+
+class Between(Function):
+    @staticmethod
+    def forward(ctx, x, start, end):
+        if end < start:
+            start, end = end, start
+        ctx.save_for_backward(x)
+        ctx.length = float(end - start)
+        return x * ctx.length
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.length, None, None
+
+
+class Group(ABC):
+    @property
+    @abstractmethod
+    def size(self) -> int: ...
+
+
+class Alone(Group):
+    def __init__(self, device: torch.device) -> None:
+        self.kind = device.type
+
+    @property
+    def size(self) -> int:
+        return 1
+
+
+class DividedAmong(Function):
+    @staticmethod
+    def forward(ctx, x, group: Group):
+        ctx.size = group.size
+        return x / group.size
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output / ctx.size, None
+
+
+class FirstOf(Function):
+    @staticmethod
+    def forward(ctx, x, constants: list[torch.Tensor]):
+        ctx.save_for_backward(constants[0])
+        return x * constants[0].detach()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (constant,) = ctx.saved_tensors
+        return grad_output * constant, None
