@@ -425,12 +425,19 @@ def test_the_scale_of_a_quantizer_with_a_mistake_is_wrong(tmp_path, name):
         assert "GT101" in {each.rule for each in found}
 
 
-@pytest.mark.parametrize(
-    ("said", "severity"),
-    [("A straight-through estimator.", Severity.NOTE), ("Rounds.", Severity.WARNING)],
-)
-def test_a_docstring_may_declare_a_surrogate(tmp_path, said, severity):
-    code = source("x.round()", "g").replace(".Function):", f'.Function):\n    """{said}"""')
+SAID = [
+    ("x.round()", "g", "A straight-through estimator.", "GT120", Severity.NOTE),
+    ("x.round()", "g", "Rounds.", "GT120", Severity.WARNING),
+    ("x.clamp(min=0)", "g", "Passes the gradient of the identity.", "GT120", Severity.NOTE),
+    ("x.clamp(min=0)", "g", "Rectifies.", "GT101", Severity.ERROR),
+    ("x.exp()", "g * x", "The epsilon rule of LRP.", "GT120", Severity.NOTE),
+    ("x.exp()", "g * x", "The exponential.", "GT101", Severity.ERROR),
+]
+
+
+@pytest.mark.parametrize(("forward", "backward", "said", "rule", "severity"), SAID)
+def test_a_docstring_may_declare_a_surrogate(tmp_path, forward, backward, said, rule, severity):
+    code = source(forward, backward).replace(".Function):", f'.Function):\n    """{said}"""')
     (finding,) = checked(tmp_path, code).findings()
-    assert (finding.rule, finding.severity) == ("GT120", severity)
+    assert (finding.rule, finding.severity) == (rule, severity)
     assert finding.message.endswith("as a docstring says") == (severity is Severity.NOTE)

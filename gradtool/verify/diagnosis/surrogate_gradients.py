@@ -32,11 +32,18 @@ STRAIGHT_THROUGH = "a straight-through estimator"
 SURROGATE = "a surrogate gradient"
 REVERSAL = "gradient reversal"
 ATTACHED = "a gradient attached to a value that was computed elsewhere"
+RELEVANCE = "relevance propagation"
 
 _MEANS_TO_PASS = re.compile(
     r"ste\b|STE|Ste(?![a-z])|[Ss]traight|[Ss]urrogate|[Pp]ass_?[Tt]hrough|[Ll]eaky|[Dd]econv"
 )
 """Names of Functions whose gradient is meant to pass where the derivative is zero."""
+
+SAYS_PASSED = re.compile(r"straight[- ]?through|\bSTE\b|gradient of (the )?identity", re.IGNORECASE)
+"""What a docstring says of a gradient that is meant to pass."""
+
+SAYS_RELEVANCE = re.compile(r"\bLRP\b|relevance[- ]propagation|deep taylor", re.IGNORECASE)
+"""What a docstring says of a backward that explains the output instead of differentiating it."""
 
 
 def surrogates(
@@ -64,7 +71,10 @@ def surrogates(
     if ignored and all(is_ignored(subject, judgement.at, argument) for argument in ignored):
         kind = _kind_of_ignored(subject, compared, found, len(ignored))
         found |= dict.fromkeys(ignored, kind) if kind else {}
-    return found if {each.argument for each in wrong} <= found.keys() else {}
+    if {each.argument for each in wrong} <= found.keys():
+        return found
+    is_relevance = SAYS_RELEVANCE.search(subject.function.docstrings)
+    return dict.fromkeys((each.argument for each in wrong), RELEVANCE) if is_relevance else {}
 
 
 _OF_STEPS = (STRAIGHT_THROUGH, SURROGATE)
@@ -190,7 +200,8 @@ def _kind_of_clamp(
     inside = np.isclose(slopes, 1.0, rtol=1e-6)
     if not (flat | inside).all() or not np.allclose(own[inside], 1.0, rtol=1e-9):
         return None
-    if _MEANS_TO_PASS.search(subject.function.name):
+    function = subject.function
+    if _MEANS_TO_PASS.search(function.name) or SAYS_PASSED.search(function.docstrings):
         return f"{STRAIGHT_THROUGH} of a clamp"
     seen = at.baseline
     results = at.layout.outputs.flatten(seen.outputs)[rows]

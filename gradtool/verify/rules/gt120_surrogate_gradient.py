@@ -3,16 +3,17 @@
 What it does
 ------------
 
-When GT101, GT107 or GT110 would reject a gradient, looks for a reason in forward. There are four.
+When GT101, GT107 or GT110 would reject a gradient, looks for a reason in forward. There are five.
 Forward is a step function (rounding, a sign, a spike): its derivative is zero wherever it exists,
 so any gradient is a surrogate. If the size of the steps is computed from the input, as a quantizer
 does from the maximum, backward must pass the whole gradient on. Forward returns an input unchanged:
 the Function exists for its gradient, which it reverses, scales, masks, clips, perturbs or adds
 something to. Forward clamps and saves no mask, and backward passes the whole gradient on. Forward
 ignores every argument that gets a gradient, so both its result and the gradient were computed
-elsewhere. Any other difference is a mistake and stays GT101, including one where forward is flat,
-or returns its input, only near the point of the case, as relu does. If forward is a step, a slope
-that only backward uses is part of the surrogate.
+elsewhere. Or a docstring says that backward propagates relevance (LRP), which is no gradient. Any
+other difference is a mistake and stays GT101, including one where forward is flat, or returns its
+input, only near the point of the case, as relu does. If forward is a step, a slope that only
+backward uses is part of the surrogate.
 
 Why it matters
 --------------
@@ -80,7 +81,14 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.diagnosis.gated_gradients import INJECTED
-from gradtool.verify.diagnosis.surrogate_gradients import REVERSAL, STRAIGHT_THROUGH, SURROGATE
+from gradtool.verify.diagnosis.surrogate_gradients import (
+    RELEVANCE,
+    REVERSAL,
+    SAYS_PASSED,
+    SAYS_RELEVANCE,
+    STRAIGHT_THROUGH,
+    SURROGATE,
+)
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.wording import listed
@@ -113,16 +121,21 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         )
 
 
+_SAYS_SURROGATE = re.compile(
+    rf"{SAYS_PASSED.pattern}|surrogate|pseudo[- ]?(gradient|derivative)", re.IGNORECASE
+)
 _SAID = {
-    STRAIGHT_THROUGH: r"straight[- ]?through|\bSTE\b",
-    SURROGATE: r"straight[- ]?through|\bSTE\b|surrogate|pseudo[- ]?(gradient|derivative)",
-    REVERSAL: r"revers|adversar",
+    STRAIGHT_THROUGH: SAYS_PASSED,
+    SURROGATE: _SAYS_SURROGATE,
+    REVERSAL: re.compile("revers|adversar", re.IGNORECASE),
+    RELEVANCE: SAYS_RELEVANCE,
 }
 """What a docstring says of a gradient of each kind that is meant to be none of forward."""
 
 
 def _is_said(kind: str, docstrings: str) -> bool:
-    return kind in _SAID and bool(re.search(_SAID[kind], docstrings, re.IGNORECASE))
+    said = (pattern for each, pattern in _SAID.items() if kind.startswith(each))
+    return any(pattern.search(docstrings) for pattern in said)
 
 
 def _declaration(subject: Subject) -> str:
