@@ -68,8 +68,12 @@ def _may_be_explored(planned: PlannedFunction, cases: Sequence[Checked]) -> bool
 
 
 def _is_fine(check: CheckResult) -> bool:
-    """Return True for a check that leaves the derivatives right."""
+    """Return True for a check that leaves the derivatives right.
+
+    A surrogate is no derivative, at other arguments either, even if a docstring declares it.
+    """
     is_warning = check.rule in _BESIDE_THE_GRADIENT and not any(
         each.severity is Severity.ERROR for each in check.findings
     )
-    return check.verdict in _FINE or is_warning
+    is_surrogate = check.rule == codes.SURROGATE and bool(check.findings)
+    return (check.verdict in _FINE and not is_surrogate) or is_warning

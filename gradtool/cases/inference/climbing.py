@@ -63,8 +63,11 @@ _LARGEST_SIZE = 64
 _INTEGERS = re.compile(r"torch\.(u?int(?:8|16|32|64))\b")
 """Matches the dtype that a message asks for."""
 
-_SCALAR = re.compile(r"converted to Scalar|only one element|with more than one value is ambiguous")
+_SCALAR = re.compile(r"converted to Scalar|only one element")
 """Matches the refusal of a tensor with more than one entry."""
+
+_CONDITION = re.compile("Boolean value of Tensor with more than one value is ambiguous")
+"""Matches the refusal of a tensor with more than one entry as a condition."""
 
 _RANK = re.compile(r"\b([1-5])[- ]?[dD](?:im\w*)?\b")
 """Matches the number of dimensions that a message asks for: ``4D``, ``3-dimensional``."""
@@ -204,8 +207,6 @@ class Climb:
             yield _complex(step.draft, int(found[1]))
         words = list(dict.fromkeys(re.findall(r"\b[a-z][a-z_]{2,}\b", reason)))[:_MOST_WORDS]
         sizes = [n for n in map(int, _NUMBER.findall(reason)) if 0 < n <= _LARGEST_SIZE]
-        if _SCALAR.search(reason):
-            yield _scalars(step.draft)
         order = self._order(f"{step.trial.line} {reason}")
         for at in order:
             for value in _asked_for(step.draft[at], reason):
@@ -225,6 +226,8 @@ class Climb:
                 continue  # An only argument is a tensor, or nothing has a gradient.
             if not is_same(value, step.draft[at]):
                 yield self._settled((*step.draft[:at], value, *step.draft[at + 1 :]))
+        if _CONDITION.search(reason):
+            yield _scalars(step.draft)  # Last, since plain numbers are likelier.
 
     def _may_be_word(self, at: int) -> bool:
         use = self._reading.uses[self._reading.parameters[at].name]
