@@ -102,6 +102,7 @@ class NumpyFunction:
         return primals, self.call(primals, cotangents)
 
     draws_random_numbers = False
+    docstrings = ""
 
     def recorded(self):
         return None  # what is made of NumPy functions has no steps
