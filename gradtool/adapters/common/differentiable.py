@@ -84,6 +84,7 @@ class FunctionDifferentiable:
         self._calls = Calls(self._bound)
         self.arguments = self._bound.arguments.tensors
         self.primals = self._bound.arguments.primals
+        self._case_forward: tuple[Primals, AlteredForward] | None = None
         self._altered_at: tuple[Primals, Cotangents] | None = None
         self._altered: dict[Alteration, tuple[Array | None, ...] | None] = {}
         cls = self._bound.cls
@@ -134,7 +135,7 @@ class FunctionDifferentiable:
 
     def alterations(self, primals: Primals) -> list[Alteration]:
         """Of a function from `recorded`: return what may be altered in forward."""
-        return AlteredForward(self._bound, primals).alterations()
+        return self._altered_forward(primals).alterations()
 
     def altered(
         self, primals: Primals, cotangents: Cotangents, alterations: Sequence[Alteration]
@@ -149,15 +150,23 @@ class FunctionDifferentiable:
         is_case = all(map(operator.is_, self._altered_at, point))
         known = self._altered if is_case else {}
         missing = [each for each in alterations if each not in known]
-        found = AlteredForward(self._bound, primals).gradients(cotangents, missing)
+        found = self._altered_forward(primals).gradients(cotangents, missing)
         for each in alterations:
             if each not in known:
                 known[each] = next(found)
             yield known[each]
 
-    def repairs(self) -> list[Repair]:
-        """Return what may be replaced in backward."""
-        return self._repaired.repairs()
+    def _altered_forward(self, primals: Primals) -> AlteredForward:
+        """Return the forward at a point; that at the first one, the case itself, is kept."""
+        if self._case_forward and self._case_forward[0] is primals:
+            return self._case_forward[1]
+        made = AlteredForward(self._bound, primals)
+        self._case_forward = self._case_forward or (primals, made)
+        return made
+
+    def repairs(self, most: int) -> list[Repair]:
+        """Return what may be replaced in backward: the `most` plainest edits at most."""
+        return self._repaired.repairs(most)
 
     def repaired(
         self, primals: Primals, cotangents: Cotangents, repairs: Sequence[Repair]

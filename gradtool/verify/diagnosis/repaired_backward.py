@@ -70,7 +70,7 @@ class Repairs:
     def _at_case(self, look: Look) -> Iterator[tuple[Repair, Sequence[Array | None] | None]]:
         """Yield each edit with the gradients that it gives at the case."""
         yield from self._tried
-        left = self._function.repairs()[len(self._tried) : REPAIRS_MOST]
+        left = self._function.repairs(REPAIRS_MOST)[len(self._tried) :]
         found = self._function.repaired(look.primals, look.cotangents, left)
         for each in zip(left, found, strict=True):
             self._tried.append(each)

@@ -196,8 +196,8 @@ class Examinable(Differentiable, Protocol):
         None for one that forward does not run with.
         """
 
-    def repairs(self) -> Sequence[Repair]:
-        """List what may be replaced in backward, the plainest first."""
+    def repairs(self, most: int) -> Sequence[Repair]:
+        """List what may be replaced in backward, the plainest first, `most` edits at most."""
 
     def repaired(
         self, primals: Primals, cotangents: Cotangents, repairs: Sequence[Repair]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from gradtool.adapters.common.alterations.altered_code import (
@@ -41,15 +42,15 @@ class AlteredForward:
 
     def alterations(self) -> list[Alteration]:
         """Return what may be altered."""
-        return [made for _, _, made in self._edits()]
+        return list(self._edits)
 
     def gradients(
         self, cotangents: Cotangents, alterations: Sequence[Alteration]
     ) -> Iterator[tuple[Array | None, ...] | None]:
         """Yield the gradients of each alteration; None for one that forward does not run with."""
-        known = {made: (at, edit) for at, edit, made in self._edits()}
         for alteration in alterations:
-            yield self._altered(*known[alteration], cotangents) if alteration in known else None
+            edit = self._edits.get(alteration)
+            yield self._altered(*edit, cotangents) if edit else None
 
     def _altered(
         self, at: int, edit: Edit, cotangents: Cotangents
@@ -86,15 +87,19 @@ class AlteredForward:
             leaves, tensors = self._bound.arguments.tracked(self._primals)
             return leaves, self._bound(tensors)
 
-    def _edits(self) -> Iterator[tuple[int, Edit, Alteration]]:
+    @cached_property
+    def _edits(self) -> dict[Alteration, tuple[int, Edit]]:
+        """Each alteration, with the place of its function and its edit."""
+        made: dict[Alteration, tuple[int, Edit]] = {}
         for at, (function, tree) in enumerate(self._functions):
             path = function.__code__.co_filename
             seen = self._seen[at]
             found = edits(tree, sorted(seen.final), sorted(seen.numbers))
             for number, edit in enumerate(found):
-                made = _alteration(path, edit, number)
-                if made is not None:
-                    yield at, edit, made
+                alteration = _alteration(path, edit, number)
+                if alteration is not None:
+                    made[alteration] = at, edit
+        return made
 
 
 def _alteration(path: str, edit: Edit, number: int) -> Alteration | None:

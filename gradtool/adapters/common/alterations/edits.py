@@ -11,6 +11,7 @@ import copy
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, TypeVar
 
 from gradtool.adapters.common.alterations.standins import BY_OUTPUT, HELD_FACTORS
@@ -531,30 +532,30 @@ def _below(node: ast.expr, depth: int) -> Iterator[ast.expr]:
         yield from _below(child, depth - 1)
 
 
-class _Replacing(ast.NodeTransformer):
-    """Copies a tree, with some of its nodes replaced."""
-
-    def __init__(self, made: Mapping[ast.AST, ast.AST]) -> None:
-        self._made = made
-
-    def visit(self, node: ast.AST) -> Any:
-        """Copy a node; no node is shared with the tree, but for those that are put in."""
-        if node in self._made:
-            return self._made[node]
-        other = copy.copy(node)
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, list):
-                made = [self.visit(each) if isinstance(each, ast.AST) else each for each in value]
-                setattr(other, field, made)
-            elif isinstance(value, ast.AST):
-                setattr(other, field, self.visit(value))
-        return other
-
-
 def replaced(tree: _Tree, made: Mapping[ast.AST, ast.AST]) -> _Tree:
-    """Return a copy of a tree, with some of its nodes replaced."""
-    found: _Tree = _Replacing(made).visit(tree)
+    """Return a tree with some of its nodes replaced; those above none of them are shared."""
+    found: _Tree = _replaced(tree, made)
     return found
+
+
+def _replaced(node: ast.AST, made: Mapping[ast.AST, ast.AST]) -> Any:
+    if node in made:
+        return made[node]
+    other = None
+    for field in node._fields:
+        value = getattr(node, field, None)
+        new = _replaced_within(value, made)
+        if new is not value:
+            other = other or copy.copy(node)
+            setattr(other, field, new)
+    return other or node
+
+
+def _replaced_within(value: object, made: Mapping[ast.AST, ast.AST]) -> object:
+    if isinstance(value, list):
+        found = [_replaced_within(each, made) for each in value]
+        return value if all(map(is_, found, value)) else found
+    return _replaced(value, made) if isinstance(value, ast.AST) else value
 
 
 def _load(name: str) -> ast.Name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -29,15 +30,19 @@ class RepairedBackward:
     """
 
     def __init__(self, cls: type[Any] | None) -> None:
+        self._cls = cls
         self._edits: dict[Repair, tuple[Function, ast.FunctionDef, Edit]] = {}
-        for function, tree in _backward(cls):
-            kept = _kept_on_context(cls)
-            for number, edit in enumerate(repairs(tree, kept)):
-                self._edits[_repair(function, edit, number)] = function, tree, edit
 
-    def repairs(self) -> list[Repair]:
-        """Return what may be edited."""
+    def repairs(self, most: int) -> list[Repair]:
+        """Return what may be edited, the `most` plainest edits at most."""
+        if not self._edits:
+            self._edits = dict(itertools.islice(self._every(), most))
         return list(self._edits)
+
+    def _every(self) -> Iterator[tuple[Repair, tuple[Function, ast.FunctionDef, Edit]]]:
+        for function, tree in _backward(self._cls):
+            for number, edit in enumerate(repairs(tree, _kept_on_context(self._cls))):
+                yield _repair(function, edit, number), (function, tree, edit)
 
     def gradients(
         self, chosen: Sequence[Repair], call: Callable[[], Gradients]
