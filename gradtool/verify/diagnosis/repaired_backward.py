@@ -8,6 +8,7 @@ it returns the exact gradients, for several cotangents and points, is likely the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
@@ -70,11 +71,15 @@ class Repairs:
     def _at_case(self, look: Look) -> Iterator[tuple[Repair, Sequence[Array | None] | None]]:
         """Yield each edit with the gradients that it gives at the case."""
         yield from self._tried
-        left = self._function.repairs(REPAIRS_MOST)[len(self._tried) :]
+        left = self._every[len(self._tried) :]
         found = self._function.repaired(look.primals, look.cotangents, left)
         for each in zip(left, found, strict=True):
             self._tried.append(each)
             yield each
+
+    @cached_property
+    def _every(self) -> Sequence[Repair]:
+        return self._function.repairs(REPAIRS_MOST)
 
     def _holds(self, looks: Looks, look: Look, made: Repair) -> bool:
         (gradients,) = self._function.repaired(look.primals, look.cotangents, [made])

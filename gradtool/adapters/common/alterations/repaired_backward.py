@@ -35,9 +35,9 @@ class RepairedBackward:
 
     def repairs(self, most: int) -> list[Repair]:
         """Return what may be edited, the `most` plainest edits at most."""
-        if not self._edits:
-            self._edits = dict(itertools.islice(self._every(), most))
-        return list(self._edits)
+        found = dict(itertools.islice(self._every(), most))
+        self._edits |= found
+        return list(found)
 
     def _every(self) -> Iterator[tuple[Repair, tuple[Function, ast.FunctionDef, Edit]]]:
         for function, tree in _backward(self._cls):
