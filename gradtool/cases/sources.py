@@ -277,9 +277,7 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     def try_case(case: CaseConfig) -> Trial:
         try:
             made = bound(case)
-            with timeout.limited(
-                _PER_TRY
-            ):  # An iteration may never end with arguments that are wrong.
+            with timeout.limited(_PER_TRY):  # Wrong arguments may iterate without end.
                 return attempt(checkable, *made)
         except (NoCase, EvaluationTimeoutError) as error:  # They are too large, for one.
             return Trial(refusal=str(error))

@@ -14,6 +14,7 @@ from typing import Any
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.climbing import Step
 from gradtool.cases.inference.clues import Clues
+from gradtool.cases.inference.documentation import source
 from gradtool.cases.inference.drafts import is_floating, shape_of
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import suggested
@@ -54,10 +55,7 @@ def is_unlike_documented(function: Any, case: CaseConfig) -> bool:
     text = "\n".join(each.__doc__ or "" for each in (function, forward))
     if not any(map(_is_random_square, case.args)) or not _STRUCTURE.search(text):
         return False
-    try:
-        return not _OF_ONE_TRIANGLE.search(inspect.getsource(function))
-    except (OSError, TypeError):
-        return True
+    return not _OF_ONE_TRIANGLE.search(source(function))
 
 
 def is_unpacked(parameters: Parameters, clues: Clues, case: CaseConfig) -> bool:
