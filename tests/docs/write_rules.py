@@ -25,7 +25,8 @@ code. Codes are stable: a code is never reused for another rule. `gradtool expla
 rule's page in the terminal.
 
 - An **error** fails the run, a **warning** fails it with `--strict`, and a **note** never does.
-- If a rule is violated, the rules that depend on it are skipped: one mistake, one finding.
+- If a rule is violated, the rules that depend on it are skipped, so that one mistake causes one
+  finding.
 - `--select` and `--ignore` take codes, names and families: `--select GT1,wrong-jvp`. To ignore a
   rule for one Function, list it in [the configuration](configuration.md) with a reason.
 

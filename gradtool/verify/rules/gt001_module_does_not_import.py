@@ -7,8 +7,8 @@ Imports the module as Python would, including packages and relative imports, and
 exception that stopped it, with the line of your file that raised it. gradtool still checks the
 Functions where possible: it imports only their classes and the names they use. A package that is
 not installed, or fails to import, does not stop the check: gradtool uses a stand-in, says so in a
-note, and only Functions that use it fail. The finding is only a warning if the import needs a GPU
-or takes longer than ``--timeout``, but the Functions could be imported on their own.
+note, and only Functions that use it fail. The finding is only a warning if the import fails because
+it needs a GPU or takes longer than ``--timeout``, and the Functions can be imported on their own.
 
 Why it matters
 --------------

@@ -61,7 +61,7 @@ Right example
 How to fix
 ----------
 
-Raise an exception that says what is wrong, in ``forward`` if it can be known there.
+Raise an exception that says what is wrong, in ``forward`` if the problem can be detected there.
 
 Reference
 ---------

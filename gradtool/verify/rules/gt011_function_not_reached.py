@@ -11,7 +11,7 @@ to pass.
 Why it matters
 --------------
 
-A green gate says that every gradient in the file is right. It must not say so about a Function that
+A green gate says that every gradient in the file is right. That must not include a Function that
 was never checked.
 
 Wrong example

@@ -4,8 +4,8 @@ What it does
 ------------
 
 Runs backward twice over the same graph with the same cotangent and compares the gradients. If a
-quick comparison finds a wrong gradient and the full one does not, the quick one is repeated and
-must give the same result.
+quick comparison finds a wrong gradient and the full comparison does not, the quick one is repeated
+and must give the same result.
 
 Why it matters
 --------------

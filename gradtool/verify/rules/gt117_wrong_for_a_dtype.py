@@ -12,8 +12,8 @@ where the code handles complex numbers. A Function that rejects a dtype is not c
 Why it matters
 --------------
 
-Training runs in float32, but checks run in float64. A fast path for one of them, a ``.double()``
-left in backward or a buffer of the default dtype shows up in only one of the two.
+Training runs in float32, but checks run in float64. A mistake in a fast path for one dtype, a
+``.double()`` left in backward or a buffer of the default dtype shows up in only one of the two.
 
 Wrong example
 -------------

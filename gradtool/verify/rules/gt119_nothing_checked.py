@@ -8,9 +8,9 @@ Function is unverified, which fails the run. This happens when all its tensors a
 requires a gradient, or every output is an integer or boolean tensor, for which autograd never runs
 backward. An entry does not count as compared if its tolerance is half its size or more, or if the
 arguments are so small that their squares underflow. If other cases do compare something, a case
-that requires no gradient or has no floating-point output is a warning, provided that backward
-computes a gradient there. Integer and boolean outputs pass where backward returns None for every
-argument, or raises: there is no derivative.
+that requires no gradient or has no floating-point output gets a warning, provided that backward
+computes a gradient for it. Integer and boolean outputs have no derivative: they pass if backward
+raises, or returns None for every argument.
 
 Why it matters
 --------------

@@ -4,24 +4,24 @@ What it does
 ------------
 
 When GT101, GT107 or GT110 would reject a gradient, looks for a reason in forward. There are five.
-Forward is a step function (rounding, a sign, a spike): its derivative is zero wherever it exists,
-so any gradient is a surrogate. If the size of the steps is computed from the input, as a quantizer
-does from the maximum, backward must pass the whole gradient on. Forward returns an input unchanged:
-the Function exists for its gradient, which it reverses, scales, masks, clips, perturbs or adds
-something to. Forward clamps and saves no mask, and backward passes the whole gradient on. Forward
-ignores every argument that gets a gradient, so both its result and the gradient were computed
-elsewhere. Or a docstring says that backward propagates relevance (LRP), which is no gradient. Any
-other difference is a mistake and stays GT101, including one where forward is flat, or returns its
-input, only near the point of the case, as relu does. If forward is a step, a slope that only
-backward uses is part of the surrogate.
+First, forward is a step function (rounding, a sign, a spike): its derivative is zero wherever it
+exists, so any gradient is a surrogate. If the size of the steps is computed from the input, as a
+quantizer does from the maximum, backward must pass the whole gradient on. Second, forward returns
+an input unchanged: the Function exists for its gradient, which it reverses, scales, masks, clips,
+perturbs or adds something to. Third, forward clamps and saves no mask, and backward passes the
+whole gradient on. Fourth, forward ignores every argument that gets a gradient, so both its result
+and the gradient were computed elsewhere. Fifth, a docstring says that backward propagates relevance
+(LRP), which is not a gradient. Any other difference is a mistake and stays GT101, including one
+where forward is flat, or returns its input, only near the point of the case, as relu does. If
+forward is a step, a slope that only backward uses is part of the surrogate.
 
 Why it matters
 --------------
 
 The derivative of a step function trains nothing, so its gradient has to be something else. With a
-declaration, neither the reader nor gradtool has to guess. Once declared, the gradient is still
-checked for shape, linearity in the cotangent, hidden state and layouts, and the gradients of all
-other inputs must still be exact.
+declaration, neither the reader nor gradtool has to guess. gradtool still checks a declared gradient
+for shape, linearity in the cotangent, hidden state and layouts, and the gradients of all other
+inputs must still be exact.
 
 Wrong example
 -------------
@@ -62,8 +62,8 @@ A docstring of the Function that names the surrogate, such as "straight-through 
 the warning into a note. If it is intended, declare it in `gradtool.yaml`: `functions: {Round:
 {surrogate: [x], reason: trains through the rounding}}`. If the surrogate is the derivative of
 another function of the module, name it: `surrogate_of: soft_round` compares the gradient with that.
-A gradient that is not linear in the cotangent, or random, needs GT107 or GT110 ignored as well, as
-the finding says.
+If the gradient is not linear in the cotangent, or is random, also ignore GT107 or GT110, as the
+finding says.
 
 Reference
 ---------

@@ -12,8 +12,8 @@ Why it matters
 
 The cotangent does not belong to backward. If the output was used in a sum, the other term gets the
 very same tensor, with whatever backward wrote to it: in ``x + f(x)`` the gradient of the first
-``x`` is silently wrong, though that of ``f`` is right. Nor does a tangent belong to ``jvp``: its
-caller still uses it, as does everything else that was computed from the same input.
+``x`` is silently wrong, though that of ``f`` is right. A tangent does not belong to ``jvp`` either:
+the caller still uses it, and so does everything else that was computed from the same input.
 
 Wrong example
 -------------

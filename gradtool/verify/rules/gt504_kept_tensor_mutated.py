@@ -13,8 +13,8 @@ the same after both calls.
 Why it matters
 --------------
 
-Backward may run again on a retained graph, and then computes with the values that the first run
-left. A saved input or output belongs to the caller, who does not expect a backward pass to change
+Backward may run again on a retained graph. It then computes with the values that the first run left
+behind. A saved input or output belongs to the caller, who does not expect a backward pass to change
 it. A buffer that accumulates makes results depend on how often the Function was called, not only on
 its arguments.
 

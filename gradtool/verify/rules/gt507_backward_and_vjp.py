@@ -3,7 +3,8 @@
 What it does
 ------------
 
-Checks whether a Function overrides both; they are two names for the same method.
+Checks whether a Function overrides both ``backward`` and ``vjp``, which are two names for the same
+method.
 
 Why it matters
 --------------
@@ -47,7 +48,7 @@ Right example
 How to fix
 ----------
 
-Keep ``backward`` and remove ``vjp``. A base class may define the other one.
+Keep ``backward`` and remove ``vjp``. A base class may define ``vjp``.
 
 Reference
 ---------

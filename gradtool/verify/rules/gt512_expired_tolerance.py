@@ -10,8 +10,8 @@ run lists the tolerances in force, with their reasons and dates.
 Why it matters
 --------------
 
-A tolerance is often meant to last until something is fixed. Then everyone forgets it, and it lets
-other mistakes of its size pass.
+A tolerance is often meant to last until something is fixed. Then everyone forgets the tolerance,
+and it lets other mistakes of that size pass.
 
 Wrong example
 -------------
@@ -60,7 +60,7 @@ Fix the cause and remove the tolerance, or set a later date and say why.
 Reference
 ---------
 
-Deprecation warnings that name the release in which they end work the same way.
+Deprecation warnings that name the release of the removal work the same way.
 """
 
 from __future__ import annotations

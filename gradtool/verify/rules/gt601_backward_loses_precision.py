@@ -52,7 +52,7 @@ Right example
 How to fix
 ----------
 
-Look in backward for ``.float()``, ``.half()``, a buffer or constant of a lower dtype, and for
+In backward, look for ``.float()``, ``.half()``, a buffer or constant of a lower dtype, and
 differences of large numbers that nearly cancel (``mean(x**2) - mean(x)**2``). Save what backward
 needs in the dtype that forward computes in. If the loss of precision is deliberate, to save memory,
 ignore this rule for the Function and give that as the reason.

@@ -49,8 +49,8 @@ How to fix
 ----------
 
 If forward differs, compare the launches, the indexing, the sums and the constants of the two
-kernels. If only the gradient differs, GT101 has checked the one on CUDA; a run with ``--device
-cpu`` checks the other.
+kernels. If only the gradient differs, GT101 has already checked the gradient on CUDA; run with
+``--device cpu`` to check the other one.
 
 Reference
 ---------

@@ -48,8 +48,8 @@ Right example
 How to fix
 ----------
 
-Find the first operation whose result differs. If PyTorch documents what it should be, report a
-bug in the engine that is wrong; if not, write the operation another way.
+Find the first operation whose result differs. If PyTorch documents the result, report a bug in the
+engine that is wrong; if not, write the operation another way.
 
 Reference
 ---------
