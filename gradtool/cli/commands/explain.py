@@ -35,7 +35,7 @@ def explain(
         str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")
     ] = "text",
 ) -> Callable[[], ExitCode]:
-    """Explain rules, or list all rules or those of a family."""
+    """Explain rules, or list all rules or one family."""
     form = choose(form, FORMATS, "value of --format:")
     return partial(_explain, tuple(codes or ()), every, form)
 

@@ -30,7 +30,7 @@ def profile(
     cases: Annotated[
         list[str] | None,
         cli.what_option(
-            "--case", metavar="NAME", help="Profile only cases of this name. Repeatable."
+            "--case", metavar="NAME", help="Profile only cases with this name. Repeatable."
         ),
     ] = None,
     budget: Annotated[

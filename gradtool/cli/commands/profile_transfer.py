@@ -30,7 +30,8 @@ _Listing = Annotated[
     bool, typer.Option("--list", help="List the scenarios without measuring them.")
 ]
 _Sizes = Annotated[
-    list[str] | None, typer.Option("--size", metavar="SIZES", help="Sizes to copy: 64KiB,1MiB.")
+    list[str] | None,
+    typer.Option("--size", metavar="SIZES", help="Sizes to copy, such as 64KiB,1MiB."),
 ]
 _Directions = Annotated[
     list[str] | None,
@@ -43,7 +44,7 @@ _Scenarios = Annotated[
     typer.Option(
         "--scenario",
         metavar="PATTERNS",
-        help="Scenarios to measure, with shell wildcards: 'pinned*'.",
+        help="Scenarios to measure; shell wildcards work, as in 'pinned*'.",
     ),
 ]
 _Budget = Annotated[
@@ -57,7 +58,7 @@ _Like = Annotated[
     str | None,
     typer.Option(
         metavar="FILE::NAME",
-        help="Measure every way to send the batches of this iterable: loader.py::batches.",
+        help="Measure every way to send the batches of this iterable, such as loader.py::batches.",
     ),
 ]
 _Reports = Annotated[
@@ -68,7 +69,9 @@ _Reports = Annotated[
         help="Also write a report: json, csv, markdown, html or text. Repeatable.",
     ),
 ]
-_Plot = Annotated[str | None, typer.Option(metavar="PATH", help="Plot bandwidth by size, as .svg.")]
+_Plot = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Plot bandwidth against size to this .svg file.")
+]
 _Compare = Annotated[
     str | None, typer.Option(metavar="JSON", help="Compare with an earlier JSON report.")
 ]
@@ -83,7 +86,7 @@ _Requirements = Annotated[
     typer.Option(
         "--require",
         metavar="THRESHOLD",
-        help="Fail unless this holds: 'pinned.h2d.gbps >= 0.8*link'. Repeatable.",
+        help="Fail unless this condition holds, such as 'pinned.h2d.gbps >= 0.8*link'. Repeatable.",
     ),
 ]
 

@@ -178,7 +178,9 @@ Executor = Annotated[
 Scheduler = Annotated[
     str | None,
     execution_option(
-        "--scheduler", metavar="ADDRESS", help="Address of the Dask scheduler: tcp://host:8786."
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Address of the Dask scheduler, such as tcp://host:8786.",
     ),
 ]
 Format = Annotated[
