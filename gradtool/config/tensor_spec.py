@@ -103,7 +103,7 @@ class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     values: Any = None
     """All entries, as nested lists, instead of `shape`."""
     dtype: DType | None = None
-    """`float64`, unless this or `check.dtype` says otherwise."""
+    """Dtype of the entries; by default, `check.dtype`, or int64 or bool if `values` are such."""
     low: float | None = None
     """Lower bound of uniform entries; without `low` and `high`, entries are standard normal."""
     high: float | None = None

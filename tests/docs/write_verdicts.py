@@ -343,7 +343,7 @@ To pass, an entry must be within that bound, *and* the oracle's error must be at
 of the largest entry, {bound} here. An entry that agrees with a less accurate estimate is
 *unverified* (GT603).
 
-`gradtool check --no-witness bell.py` reports it as
+`gradtool check --no-witness bell.py` reports:
 
 <!-- output of: gradtool check --no-witness bell.py -->
 <!-- exits: 1 -->
@@ -383,20 +383,21 @@ To rely on evaluations alone, use `--no-witness`, or `witness: false` in the con
 
 A finding also says which mistake explains the wrong gradient. gradtool compares the gradient with
 factors, transposes and other rearrangements of the derivative. Then it holds each recorded step of
-`forward` constant in turn: if the gradient lacks exactly what flows through a step, "backward
-treats `var` (line 8) as a constant"; a path may also be counted twice or have the wrong sign.
-It also runs `forward` with one expression altered at a time, such as a sum for a mean, another
-operand, or a factor left out. Where all that says too little, it runs `backward` with one
-expression replaced at a time: another variable, operand or method, a transpose, the order of saved
-tensors, an addition that accumulates. If backward then returns the exact gradients, "backward is
-right with `solve(a.mT, g)` in place of `solve(a, g)` (line 12)". An explanation must fit the
-gradients for other cotangents and at a point nearby, too; otherwise, it is dropped.
+`forward` constant in turn: if the gradient is missing exactly what flows through a step, the
+finding says "backward treats `var` (line 8) as a constant". It also recognizes a path that is
+counted twice or has the wrong sign. Next, it runs `forward` with one expression altered at a time,
+such as a sum for a mean, another operand, or a factor left out. If none of these explains the
+gradient, it runs `backward` with one expression replaced at a time: another variable, operand or
+method, a transpose, the order of saved tensors, an addition that accumulates. If `backward` then
+returns the exact gradients, the finding says "backward is right with `solve(a.mT, g)` in place of
+`solve(a, g)` (line 12)". An explanation must fit the gradients for other cotangents and at a point
+nearby, too; otherwise, it is dropped.
 
 For a wrong second derivative, gradtool does the same with the steps of `backward`. It runs
 `backward` with `detach` and `no_grad` without effect and with the steps of inner Functions in place
 of their own `backward`. That recorded `backward` has the second derivatives that `forward` implies,
-so a step that double backward leaves out or gets wrong shows: "double backward treats `x.detach()`
-(line 12) as a constant".
+so it shows which step double backward leaves out or gets wrong: "double backward treats
+`x.detach()` (line 12) as a constant".
 
 ## The cost of a pass
 
@@ -411,15 +412,15 @@ cotangents, in case two mistakes cancel in one of them.
 
 To confirm the witness, gradtool evaluates `forward` on both sides along a random direction of all
 arguments, with a step of `2**-17` of their size: two evaluations for any number of inputs. If the
-slopes of the two sides differ by more than 8 times the step, two more at half of it estimate the
-error. If the gap does not shrink with the step, there is a kink. Anything that is not confirmed,
-differs, or computes in less than float64 goes through all the steps above, entry by entry. So this
-shortcut never fails a gradient.
+slopes of the two sides differ by more than 8 times the step, two more evaluations at half the step
+estimate the error. If the gap does not shrink with the step, there is a kink. Anything that is not
+confirmed, differs, or computes in less than float64 goes through all the steps above, entry by
+entry. So this shortcut never fails a gradient.
 
-Rules share their runs. The first cotangent of the comparison also serves the rules on the contract.
-The second has digits that float32 cannot hold, so it also shows lost digits. One forward serves all
-multiples of a cotangent. Calls that might interfere are all made together, and layouts are tried
-two at a time; each is tried alone only if something differs.
+Rules share their runs. The first cotangent of the comparison also serves the rules about the
+contract. The second has digits that float32 cannot hold, so it also shows lost digits. One forward
+serves all multiples of a cotangent. Calls that might interfere are all made together, and layouts
+are tried two at a time; each is tried alone only if something differs.
 
 For a million inputs, the gradient takes 5 evaluations of `forward` and 4 of `backward`, and all
 rules together 32 and 39, second derivatives included.
