@@ -122,7 +122,8 @@ def moved(
     branch: Branch, point: Point, compared: Compared, rng: np.random.Generator
 ) -> Iterator[Variant]:
     """Yield variants whose values lie on both sides of a limit, or are moved towards it."""
-    where = f"what line {branch.line} of {branch.method} compares"
+    line = f"line {branch.line} of {branch.method}"
+    where = f"the threshold on {line}"
     movable = [
         (at, array)
         for at, array in point.continuous()
@@ -147,12 +148,11 @@ def moved(
                 point, at, _around(compared.limit, array, rng), f"on both sides of {where}"
             )
         elif _is_same(array, compared.limit):
-            yield _variant(
-                point, at, _around(compared.value, array, rng), f"on both sides of {where}"
-            )
+            change = f"on both sides of the numbers that {line} compares with them"
+            yield _variant(point, at, _around(compared.value, array, rng), change)
     for at, array in movable:
         for moved, how in _nearer(array, compared):
-            yield _variant(point, at, moved, f"{how}, towards {where}")
+            yield _variant(point, at, moved, f"{how}, to cross {where}")
 
 
 def _variant(point: Point, at: int, made: Array, change: str) -> Variant:

@@ -34,7 +34,7 @@ def masks(point: Point, *, may_be_empty: bool) -> Iterator[Variant]:
         if _are_lengths(array, point):
             shorter = np.maximum(array - np.arange(array.size).reshape(array.shape) % 3 - 1, 1)
             if not np.array_equal(shorter, array):
-                change = f"`{point.names[at]}` are shorter"
+                change = f"the lengths in `{point.names[at]}` are smaller"
                 yield Variant(point.having({at: shorter.astype(array.dtype)}), change)
 
 

@@ -738,7 +738,7 @@ class AdjointOfASystemNotTransposed(Function):
 
 
 class LogProbabilityOfWhatWasSaved(Function):
-    says = "backward uses `u` where it needs `a` (line LINE): was that saved?"
+    says = "backward uses `u` where it needs `a` (line LINE): did you save the wrong one?"
 
     @staticmethod
     def forward(ctx, u):

@@ -118,8 +118,8 @@ def _words(made: Alteration, who: str) -> str:
         case "exchanged":
             return f"{who} swaps the two branches of {place}"
         case "by":
-            return f"{who} takes the derivative of {place} by {made.other}"
+            return f"{who} takes the derivative of {place} with respect to {made.other}"
         case "saved":
-            return f"{who} uses `{made.other}` where it needs {place}: was that saved?"
+            return f"{who} uses `{made.other}` where it needs {place}: did you save the wrong one?"
         case _:
             return f"{who} differentiates `{made.other}` where forward has {place}"

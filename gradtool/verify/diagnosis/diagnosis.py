@@ -55,7 +55,9 @@ class Diagnosis:
         precision = f"to {self.misfit:.1g}" if self.misfit else "exactly"
         fits = f"every entry {precision}"
         if self.explained < self.compared:
-            fits = f"{self.explained} of {self.compared} entries {precision}; the rest is unknown"
+            fits = (
+                f"{self.explained} of {self.compared} entries {precision}; the rest is unexplained"
+            )
         return f"{self.text} (fits {fits})"
 
 

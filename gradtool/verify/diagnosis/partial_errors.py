@@ -112,7 +112,7 @@ def _described(
         return None
     where, *others = found.values()
     also = f" (that is, {others[0]})" if others else ""
-    return f"{where}{also}", " or ".join(found)
+    return f"{where}{also}", ", or ".join(found)
 
 
 def _is_masked_wrongly(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -122,13 +122,13 @@ def _is_masked_wrongly(_: Derivatives, comparison: Comparison) -> Guesses:
         return
     share = f"in {int(wrong.sum())} of {wrong.size} entries of the Jacobian"
     if not numeric[wrong].any():
-        text = f"is not zero {share} where the derivative is, but right elsewhere"
+        text = f"is not zero {share} where the derivative is zero, but right elsewhere"
         yield f"{text}: did you forget a mask?", None
     elif not analytic[wrong].any():
-        text = f"is zero {share} where the derivative is not, but right elsewhere"
+        text = f"is zero {share} where the derivative is not zero, but right elsewhere"
         yield f"{text}: did you leave out a part or a branch?", np.where(wrong, 0.0, numeric)
     elif np.array_equal(analytic.any(axis=0), ~numeric.any(axis=0)):
-        text = "is zero where the derivative is not, and not zero where it is"
+        text = "is zero where the derivative is not, and the other way round"
         yield f"{text}: did you invert a mask?", None
 
 

@@ -24,10 +24,8 @@ from gradtool.verify.thresholds.rules import (
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_OF_PARTS = (
-    "for a cotangent of ones from the sum of those for two parts of it, with zeros elsewhere"
-)
-_OF_ONE = "for a cotangent of 1 from that for another cotangent, divided by that cotangent"
+_OF_PARTS = "from the sum of two when a cotangent of ones is split into two of ones and zeros"
+_OF_ONE = "for a cotangent of 1 from the gradient for another cotangent, divided by that cotangent"
 
 
 def difference_of_parts(subject: Subject, plain: Gradients, hint: str) -> Flaw | None:

@@ -4,11 +4,12 @@ What it does
 ------------
 
 Compares the full Jacobian from backward with a numeric one computed from evaluations of forward.
-Cotangents are random and signed. The numeric derivative comes with an estimate of its own error: if
-a cheap difference quotient disagrees, steps are halved until two limits agree, one-sided limits
-distinguish kinks from mistakes, and the noise of forward is measured. An entry fails when it lies
-outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
-float64, 1e-3 in float32), so small gradients must be right to as many digits as large ones.
+Cotangents are random and signed. The numeric derivative comes with an estimate of its own error. If
+a cheap difference quotient disagrees with backward, gradtool halves the step until two limits
+agree, tells kinks from mistakes by their one-sided limits, and measures the noise of forward. An
+entry fails when it lies outside numeric value ± (error + tolerance). The tolerance is relative to
+the entry (1e-6 in float64, 1e-3 in float32), so small gradients must be right to as many digits as
+large ones.
 
 If several entries tie for a maximum, or forward has another kink at the point, the gradient must be
 an average of the gradients around it: tied entries may share the gradient of a maximum in any way,
@@ -66,10 +67,10 @@ How to fix
 The finding names the input, the worst entry with both values and, when a common mistake explains
 every entry, that mistake: the sign, a factor, a transpose, a forgotten grad_output, gradients in
 the wrong order, the derivative taken at the output, or a step of forward (with its line) that was
-treated as a constant or counted twice. When only a part is wrong (where x < 0, one slice, one
-output), it says which. A gradient that differs on purpose, such as that of a straight-through
-estimator, is reported as GT120; if gradtool does not recognize it, declare it in the configuration
-with `surrogate` and a reason.
+treated as a constant or counted twice. If only a part of the gradient is wrong (where x < 0, one
+slice, one output), the finding says which part. A gradient that differs on purpose, such as that of
+a straight-through estimator, is reported as GT120; if gradtool does not recognize it, declare it in
+the configuration with `surrogate` and a reason.
 
 Reference
 ---------
@@ -247,10 +248,11 @@ def _wrong_at_tie(comparison: Comparison, tie: Tie, name: str) -> Flaw:
     worst = find_worst(comparison, chosen)
     claimed, found = apart(tie.claimed, tie.found)
     return Flaw(
-        message=f"gradient of `{name}` is not an average of those around a tie of {outputs(worst)}"
-        f"{share(comparison, worst)}: along the tied entries its slope is {claimed}, not {found}",
-        hint="where several entries attain a maximum, their shares of its gradient must add up to"
-        " one",
+        message=f"gradient of `{name}` is not an average of the gradients around a tie of "
+        f"{outputs(worst)}{share(comparison, worst)}: along the tied entries its slope is "
+        f"{claimed}, not {found}",
+        hint="if several entries tie for a maximum, their shares of its gradient must add up to "
+        "one",
         evidence=evidence(comparison, worst, name),
     )
 

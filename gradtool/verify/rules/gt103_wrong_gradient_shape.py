@@ -127,9 +127,7 @@ def _fix(subject: Subject, at: int, gradient: Array) -> str:
     code = refitted(subject.function, first.primals, first.cotangents, at, gradient, subject.seed)
     if code is None:
         return _HINT
-    return (
-        f"returning `{code}` fits, where `grad` is the gradient of `{name}` that backward returns"
-    )
+    return f"return `{code}`, where `grad` is the gradient of `{name}` that backward returns now"
 
 
 RULE = Rule(

@@ -187,7 +187,7 @@ def _unlike(
 ) -> Flaw | None:
     if not all(g is None or np.isfinite(g).all() for g in plain):
         return None
-    when = f"from {factor:g} times the gradient when the cotangent is multiplied by {factor:g}"
+    when = f"from {factor:g} times its value when the cotangent is multiplied by {factor:g}"
     if factor == 0.0:
         when = "from zero when the cotangent is zero"
     expected = [None if g is None else np.asarray(g * factor, g.dtype) for g in plain]

@@ -10,9 +10,9 @@ The rule is checked only if that run is right.
 Why it matters
 --------------
 
-Freezing a layer, or training only a bias, takes these paths. A ``needs_input_grad`` index that
-counts tensors but not other arguments, or a tensor saved for only one of the inputs, shows up
-there first.
+Freezing a layer, or training only a bias, takes these paths. They are the first to show a
+``needs_input_grad`` index that counts tensors but not other arguments, or a tensor that is saved
+for only one of the inputs.
 
 Wrong example
 -------------
@@ -61,8 +61,8 @@ Right example
 How to fix
 ----------
 
-``ctx.needs_input_grad`` has one entry for each argument of forward, tensor or not, in order. Save
-what the gradient of an input needs whenever that input requires one.
+``ctx.needs_input_grad`` has one entry for each argument of forward, tensor or not, in order.
+Whenever an input requires a gradient, save what that gradient needs.
 
 Reference
 ---------
@@ -83,7 +83,7 @@ from gradtool.verify.thresholds.rules import NEEDED_MOST_ARGUMENTS
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "needs_input_grad has an entry for each argument of forward, tensor or not"
+_HINT = "check the indices of needs_input_grad: it has an entry for each argument of forward"
 
 
 def _check(subject: Subject) -> Answer:

@@ -159,8 +159,8 @@ def _stale(subject: Subject, others: Sequence[InterferingCall]) -> Flaw | None:
         return None
     names = listed([f"`{subject.function.arguments[i].name}`" for i in wrong])
     return Flaw(
-        message=f"gradient of {names} at another point repeats that of the first call, which is"
-        " wrong there",
+        message=f"gradient of {names} at another point repeats the gradient of the first call, "
+        "which is wrong there",
         hint=_HINT,
     )
 
@@ -213,10 +213,12 @@ def _equal(one: Array | None, other: Array | None) -> bool:
 def _overwritten(subject: Subject, first: Observation) -> Flaw | None:
     if outputs := first.mutated_outputs:
         which = f"output{'s' if len(outputs) > 1 else ''} {listed(outputs)}"
-        return Flaw(message=f"another call to forward changes {which} of the first", hint=_HINT)
+        return Flaw(
+            message=f"another call to forward changes {which} of the first call", hint=_HINT
+        )
     if first.mutated_gradients:
         names = [f"`{subject.function.arguments[at].name}`" for at in first.mutated_gradients]
-        what = f"the gradient of {listed(names)} that the first returned"
+        what = f"the gradient of {listed(names)} that the first call returned"
         return Flaw(message=f"another call to backward changes {what}", hint=_HINT)
     return None
 

@@ -4,13 +4,14 @@ What it does
 ------------
 
 For each floating-point output without a graph, moves the inputs along random directions and checks
-whether the output changes in proportion to the step. What `setup_context` saves has to be an input
-or an output: an intermediate that is returned, marked and saved for that reason gets a note only.
+whether the output changes in proportion to the step. `setup_context` can save only inputs and
+outputs, so an intermediate that is returned and marked just to be saved there gets only a note.
 
 Why it matters
 --------------
 
-Its part of the loss silently gets no gradient. ``gradcheck`` looks only at differentiable outputs.
+The output's part of the loss silently gets no gradient. ``gradcheck`` looks only at differentiable
+outputs.
 
 Wrong example
 -------------
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
 
 _HINT = "mark an output as non-differentiable only if it does not vary with the inputs"
 
-_HINT_FOR_SAVED = "fine if it is returned only to be saved: a loss must not use it"
+_HINT_FOR_SAVED = "this is fine if the output is returned only to be saved: do not use it in a loss"
 
 
 def _check(subject: Subject) -> Answer:

@@ -91,8 +91,8 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = (
-    "compute jvp from the tangents and saved inputs and outputs, recorded by autograd: no saved "
-    "intermediate, detach, .data, no_grad or NumPy"
+    "compute jvp from the tangents and the saved inputs and outputs; avoid saved intermediates, "
+    "detach, .data, no_grad and NumPy"
 )
 
 
@@ -117,9 +117,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             name = subject.jvp_derivatives.function.arguments[comparison.argument].name
             worst = find_worst(comparison, chosen)
             yield Flaw(
-                message=f"derivative of the tangent that jvp returns with respect to `{name}` is "
-                "wrong"
-                f"{off(comparison, worst)}",
+                message=f"derivative with respect to `{name}` of the tangent that jvp returns is "
+                f"wrong{off(comparison, worst)}",
                 evidence=evidence(comparison, worst, name),
                 hint=_HINT,
             )

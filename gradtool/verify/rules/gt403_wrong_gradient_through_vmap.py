@@ -107,7 +107,7 @@ if TYPE_CHECKING:
 
 _HINT = "make backward work with an extra leading dimension: dim=-1, keepdim=True"
 
-_CUT = "in vmap, avoid detach, .data, no_grad and NumPy, or let it call the Function's apply"
+_CUT = "in vmap, avoid detach, .data, no_grad and NumPy, or call the Function's apply"
 
 
 def _check(subject: Subject) -> Answer:

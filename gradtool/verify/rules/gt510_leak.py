@@ -10,9 +10,9 @@ cycle; if not, something still refers to it.
 Why it matters
 --------------
 
-Everything that was saved stays in memory with it. A training loop keeps one copy for each step
-until the next collection, or without limit if something still refers to them. GPU memory runs out
-first, and the collector does not know about it.
+Everything that was saved stays in memory with the ctx. A training loop keeps one copy for each step
+until the next collection, or, if something still refers to the copies, all of them. GPU memory runs
+out first, and the collector does not know about it.
 
 Wrong example
 -------------
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 _FLAWS: dict[Leak, Flaw] = {
     "cycle": Flaw(
         message="ctx outlives the outputs: it is part of a reference cycle",
-        hint="put nothing on ctx that refers back to it, neither ctx nor a function that uses it",
+        hint="do not keep ctx itself on ctx, nor a function or object that refers to it",
     ),
     "held": Flaw(
         message="ctx outlives the outputs: a variable outside the call refers to ctx or an output",
