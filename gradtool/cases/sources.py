@@ -322,7 +322,7 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
 def _missing_dependency(objection: str) -> str | None:
     """Name what forward needs and an optional import did not give."""
     missing = _MISSING.match(objection)
-    return f"install the optional dependency that has `{missing[1]}`" if missing else None
+    return f"install the optional dependency that provides `{missing[1]}`" if missing else None
 
 
 def _line_of_refusal(checkable: Checkable, search: SearchResult) -> Location | None:

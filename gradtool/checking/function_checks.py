@@ -87,7 +87,7 @@ def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Itera
                 codes.NEEDLESS,
                 planned.unit.node,
                 settings,
-                message=f"{which} need not be ignored: no case violates it ({skip.detail})",
+                message=f"there is no need to ignore {which}: no case violates it ({skip.detail})",
                 location=planned.checkable.location,
                 hint="remove the entry under `ignore`",
             )

@@ -66,7 +66,7 @@ def _looked_at(loaded: LoadedModule, shown: str, entry: Entry) -> Checkable:
 def _not_made(maker: str | None) -> Unchecked:
     if maker is None:
         message = "is declared in code that did not run when the module was imported"
-        hint = "check it where the condition around it is true"
+        hint = "run the check where the condition around the class is true"
     else:
         message = f"is defined inside {maker}, which was not called"
         hint = "call it at module level, or move the class out of the function"

@@ -48,13 +48,13 @@ def _without_backward(cls: type[Any]) -> Unchecked:
     misspelt = _near("backward", cls)
     if misspelt:
         return _misspelt("backward", misspelt)
-    hint = "write one, or mark its outputs with ctx.mark_non_differentiable"
+    hint = "write a backward, or mark the outputs with ctx.mark_non_differentiable"
     return Unchecked(Purpose.NO_BACKWARD, "has no backward, so it cannot be differentiated", hint)
 
 
 def _misspelt(name: str, written: str) -> Unchecked:
     hint = f"rename {written} if it is meant to be {name}"
-    return Unchecked(Purpose.MISSPELT, f"has no {name}, but a method {written!r}", hint)
+    return Unchecked(Purpose.MISSPELT, f"has no {name}, only a method {written!r}", hint)
 
 
 def _near(name: str, cls: type[Any]) -> str | None:

@@ -81,7 +81,7 @@ def parse_override(text: str) -> Override:
     origin = f"--config {_named(text)}"
     where, rest = _key(text)
     if not where or not rest.startswith("="):
-        raise UsageError(f"{origin}: neither a file nor a setting such as {_FORM}")
+        raise UsageError(f"{origin}: this is neither a file nor a setting such as {_FORM}")
     _require_root(where[0], origin)
     return Override(where, _value(rest[1:], origin), origin)
 

@@ -161,7 +161,7 @@ class _CommentsOfFunction:
                 codes.NEEDLESS,
                 self._unit.node,
                 settings,
-                message=f"{_named(comment)} need not be ignored: "
+                message=f"there is no need to ignore {_named(comment)}: "
                 f"no line that the comment covers violates it ({comment.reason})",
                 location=Location(path=self._unit.shown, line=comment.line),
                 hint="remove the comment",

@@ -108,7 +108,7 @@ def _order_of(parts: Sequence[Part]) -> list[str]:
         return []
     if len(shards) < len(parts):
         whole = next(part.name for part in parts if part.report.shard is None)
-        raise UsageError(f"{whole} covers a complete run, the others cover shards")
+        raise UsageError(f"{whole} covers a complete run, but the others cover shards")
     of = {(shard.count, shard.nodes) for _, shard in shards if shard}
     if len(of) > 1:
         raise UsageError("the reports come from shards of different runs")

@@ -287,8 +287,8 @@ def _of_isolation() -> tuple[str, ...]:
     if hasattr(os, "fork"):
         return ()
     return (
-        "not isolated: this system has no fork, so that a checked module can change the verdicts "
-        "of all; see `gradtool doctor`",
+        "not isolated: this system has no fork, so one checked module can change the verdicts on "
+        "the others; see `gradtool doctor`",
     )
 
 

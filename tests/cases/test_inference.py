@@ -286,7 +286,7 @@ def test_the_optional_dependency_that_forward_needs_is_named(
     write({"ops.py": NEEDS_KERNELS.format(line=line)})
     (finding,) = check(check_options(paths=("ops.py",))).findings()
     assert finding.rule == "GT002"
-    assert finding.hint == f"install the optional dependency that has `{missing}`"
+    assert finding.hint == f"install the optional dependency that provides `{missing}`"
 
 
 def test_a_forward_without_arguments_has_no_case() -> None:

@@ -130,7 +130,7 @@ def test_what_cannot_be_united_is_one_line(run: Run, files: None) -> None:
     for arguments, message in {
         ("1.json", "2.json"): "missing shard: 3/3",
         ("1.json", "1.json"): "shard 1/3 appears twice",
-        ("1.json", "a.json"): "a.json covers a complete run, the others cover shards",
+        ("1.json", "a.json"): "a.json covers a complete run, but the others cover shards",
         ("a.json", "again.json"): "a.py::F0 is in both a.json and again.json",
         ("a.json", "seeded.json"): "a.json and seeded.json come from different runs: seed 0 and 5",
         ("gone.json",): "gone.json cannot be read: No such file or directory",

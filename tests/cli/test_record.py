@@ -77,4 +77,4 @@ def test_a_broken_configuration_is_refused_before_the_command_runs(project, capf
 def test_nothing_recorded_is_said(project, capfd):
     (project / "test_ops.py").write_text("def test_it(): pass\n")
     assert record() == 5
-    assert "called no Function in this folder" in capfd.readouterr().err
+    assert "called no Function that is defined in this folder" in capfd.readouterr().err

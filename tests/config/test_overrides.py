@@ -125,10 +125,10 @@ def test_origins_are_known() -> None:
         ("check={seed: 1, seed: 2}", "key 'seed' appears twice (first on line 1)"),
         ("check.seed=!!python/none x", "tag !!python/none is not supported"),
         ("check.seed=", "the value is missing; null restores the default"),
-        ("=5", "neither a file nor a setting such as check.timeout=120 or "),
-        (".check.seed=5", "neither a file nor a setting such as "),
-        ("functions.ops.py::Cube.atol=5", "neither a file nor a setting such as "),
-        ("conf/a b.yaml=", "neither a file nor a setting such as "),
+        ("=5", "this is neither a file nor a setting such as check.timeout=120 or "),
+        (".check.seed=5", "this is neither a file nor a setting such as "),
+        ("functions.ops.py::Cube.atol=5", "this is neither a file nor a setting such as "),
+        ("conf/a b.yaml=", "this is neither a file nor a setting such as "),
     ],
 )
 def test_a_mistake_is_reported_with_the_option(text: str, message: str) -> None:

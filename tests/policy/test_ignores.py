@@ -83,7 +83,7 @@ def test_a_comment_elsewhere_is_needless_and_ignores_nothing(write: Write) -> No
     (needless,) = [finding for finding in report.findings() if finding.rule == "GT511"]
     assert needless.location.line == 16
     assert needless.message == (
-        "GT505 need not be ignored: no line that the comment covers violates it (a table)"
+        "there is no need to ignore GT505: no line that the comment covers violates it (a table)"
     )
     assert rules(run(ignore=("GT511",))) == ["GT505"]
 

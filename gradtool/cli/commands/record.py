@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def record(
     command: Annotated[
         list[str],
-        typer.Argument(metavar="COMMAND...", help="Command to run: pytest tests, python train.py."),
+        typer.Argument(
+            metavar="COMMAND...", help="Command to run, such as pytest tests or python train.py."
+        ),
     ],
     engine: Annotated[
         str | None,
@@ -37,7 +39,7 @@ def record(
     ] = 5,
     config: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="File to write; by default gradtool.yaml."),
+        typer.Option(metavar="FILE", help="File to write; gradtool.yaml by default."),
     ] = None,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Write the cases without checking them.")
@@ -70,7 +72,10 @@ def _record(
             print(f"{which} not recorded: {each.problem}", file=sys.stderr)
     kept = [each for each in found if each.cases]
     if not kept:
-        print(f"{shlex.join(command)} called no Function in this folder", file=sys.stderr)
+        print(
+            f"{shlex.join(command)} called no Function that is defined in this folder",
+            file=sys.stderr,
+        )
         return ExitCode.NOTHING_CHECKED
     added = _write(path, kept)
     counts = plural(added, "new case"), plural(len(kept), "Function")

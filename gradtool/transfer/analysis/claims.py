@@ -82,7 +82,7 @@ CLAIMS = (
         "pageable.d2h.blocking", "pageable-cold.d2h.blocking",
         "Copy results into existing memory: from {size} up, this is {x} times as fast as into "
         "new memory, whose pages must be created first.",
-        "New memory for each result is no worse: existing memory takes {x} times as long.",
+        "Copy results into new memory: existing memory takes {x} times as long.",
         "New memory for each result makes no difference here.",
         about_host=True,
     ),
