@@ -27,7 +27,7 @@ class Case:
         expires: The last day of the tolerance: a date, or text such as ``"2027-01-31"``.
 
     Raises:
-        TypeError: `args` is not a tuple or list of arguments, such as a bare tensor.
+        TypeError: `args` is not a tuple or list of arguments, but, for example, a bare tensor.
         ValueError: `expires` is not a date, or `name` is not one line of printable text.
     """
 

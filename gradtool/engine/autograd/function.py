@@ -73,7 +73,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose if undefined cotangents reach ``backward`` as zeros (the default) or as None."""
+        """Choose whether undefined cotangents reach ``backward`` as zeros (the default) or None."""
         if not isinstance(value, bool):
             raise TypeError(
                 "set_materialize_grads received an invalid combination of arguments - got (), but "
@@ -336,7 +336,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradient of each argument of ``forward``, given that of each output."""
+        """The gradient of each argument of ``forward``, given the cotangent of each output."""
         raise MissingMethodError(
             "no-backward",
             "You must implement either the backward or vjp method for your custom "
@@ -347,7 +347,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangent of each output, given that of each argument of ``forward``."""
+        """The tangent of each output, given the tangent of each argument of ``forward``."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
             "forward mode AD."

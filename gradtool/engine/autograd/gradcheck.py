@@ -203,7 +203,7 @@ def gradgradcheck(
 
     Raises:
         GradcheckError: Something disagrees, or no output requires a gradient.
-        ValueError: The number of `grad_outputs` is not that of outputs that require a gradient.
+        ValueError: `grad_outputs` does not have one entry for each output that requires a gradient.
         Exception: As for `gradcheck`.
     """
     _expect(
