@@ -13,7 +13,7 @@ import typer
 
 from gradtool.cli.exit_codes import ExitCode, interrupted
 from gradtool.cli.options.choices import choose, split
-from gradtool.cli.options.declared import COLORS, Color, Quiet
+from gradtool.cli.options.declared import COLORS, Color, reports_option
 
 if TYPE_CHECKING:
     from gradtool.cli.output.reports import OutputRequest
@@ -45,6 +45,16 @@ _Scenarios = Annotated[
         "--scenario",
         metavar="PATTERNS",
         help="Scenarios to measure; shell wildcards work, as in 'pinned*'.",
+    ),
+]
+_Quiet = Annotated[
+    int,
+    reports_option(
+        "-q",
+        "--quiet",
+        count=True,
+        show_default=False,
+        help="Leave out the progress, the header and the tables.",
     ),
 ]
 _Budget = Annotated[
@@ -106,7 +116,7 @@ def profile_transfer(
     compare: _Compare = None,
     max_regression: _MaxRegression = None,
     requirements: _Requirements = None,
-    quiet: Quiet = 0,
+    quiet: _Quiet = 0,
     color: Color = "auto",
 ) -> Callable[[], ExitCode]:
     """Measure copies between host and device memory."""
