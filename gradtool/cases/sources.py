@@ -312,7 +312,7 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     tried = f"found no arguments that forward accepts ({search.calls} tried)"
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(
-        f"{tried}; with the likeliest: {search.objection}",
+        f"{tried}; with the likeliest ones: {search.objection}",
         hint=hint,
         detail="\n".join([*refusals, *(f"called by {each}" for each in search.callers)]),
         location=_line_of_refusal(checkable, search),

@@ -147,7 +147,7 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     with pytest.raises(NoCase) as none:
         resolve_cases(checkable_class(Picky), Settings())
     assert none.value.message.startswith("found no arguments that forward accepts (")
-    assert none.value.message.endswith("tried); with the likeliest: KeyError: 'no table'")
+    assert none.value.message.endswith("tried); with the likeliest ones: KeyError: 'no table'")
     assert none.value.hint == (
         "add a case in gradtool.yaml, starting from this one, which forward rejects: "
         "functions: {Picky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}}"

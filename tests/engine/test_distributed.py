@@ -81,5 +81,5 @@ def test_there_is_nobody_to_send_to(call: Callable[..., Any]) -> None:
 
 
 def test_a_list_needs_a_tensor_for_each_process() -> None:
-    with pytest.raises(ValueError, match="so one here"):
+    with pytest.raises(ValueError, match="which here is one process"):
         alone.all_gather([engine.ones(2), engine.ones(2)], engine.ones(2))

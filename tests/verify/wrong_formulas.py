@@ -780,7 +780,7 @@ class HuberWithItsBranchesExchanged(Function):
 
 
 class MarginForgottenInOneDivision(Function):
-    says = "of `x / (n + 0.1)` (line LINE) by `x` with `n` instead of `n + 0.1`"
+    says = "of `x / (n + 0.1)` (line LINE) with respect to `x`, using `n` instead of `n + 0.1`"
 
     @staticmethod
     def forward(ctx, x):

@@ -211,7 +211,7 @@ def _larger(args: Any, kwargs: Any, _: Any) -> tuple[Sides, Compared | None] | N
     if len(both) != 2 or not all(isinstance(each, library().Tensor) for each in both):
         return None
     one, other = (_array(each) for each in both)
-    sides = {"has the first larger": one > other, "has the second larger": one < other}
+    sides = {"finds the first larger": one > other, "finds the second larger": one < other}
     return sides, Compared(one, other)
 
 

@@ -213,14 +213,16 @@ irecv: Callable[..., Any] = send
 
 def _no_peer() -> ValueError:
     return ValueError(
-        "Invalid rank: a process cannot send to or receive from itself, and the group has no other"
+        "Invalid rank: a process cannot send to or receive from itself, and the group has no "
+        "other process"
     )
 
 
 def _only(tensors: Sequence[Tensor] | None) -> Tensor:
     if tensors is None or len(tensors) != 1:
         raise ValueError(
-            "a list of tensors must have one for each process of the group, so one here"
+            "a list of tensors must have one for each process of the group, which here is one "
+            "process"
         )
     return tensors[0]
 

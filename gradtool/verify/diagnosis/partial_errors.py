@@ -143,7 +143,8 @@ def _is_in_wrong_places(_: Derivatives, comparison: Comparison) -> Guesses:
     missing = wrong & (analytic == 0)
     added = wrong & (np.abs(numeric) <= comparison.numeric.error)
     if added.any():
-        text = f"reaches {int(added.sum())} of {wrong.size} entries of the Jacobian that are zero"
+        where = f"in {int(added.sum())} of {wrong.size} entries of the Jacobian"
+        text = f"is not zero {where} where the derivative is zero"
         yield f"{text}: is it summed, expanded or indexed along the wrong dim?", None
     elif missing.any():
         text = f"leaves out {int(missing.sum())} of {wrong.size} entries of the Jacobian"

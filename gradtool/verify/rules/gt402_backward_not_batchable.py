@@ -128,7 +128,7 @@ def _compared(
         if wrong.any():
             return Flaw(
                 message=f"gradient of `{argument.name}` for a batch of cotangents differs from "
-                f"separate runs of backward, in {wrong.sum()} of {wrong.size} entries",
+                f"that of separate runs of backward, in {wrong.sum()} of {wrong.size} entries",
                 hint="backward must treat each cotangent of a batch like a single one",
             )
     return None

@@ -406,7 +406,7 @@ def _taken_with_another(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]
                 first = replaced(node, {operand: there})
                 second = replaced(node, {by: standin("constant", by)})
                 made = standin("kept", ast.BinOp(first, ast.Add(), second), node)
-                other = f"`{ast.unparse(by)}` with `{name}` instead of `{text}`"
+                other = f"`{ast.unparse(by)}`, using `{name}` instead of `{text}`"
                 yield Edit("by", node, made, node, other)
 
 
