@@ -88,7 +88,7 @@ def test_the_hint_is_a_rearrangement_that_is_the_derivative(
     returned, own = map(list, shapes)
     assert finding.message == f"gradient of `x` has shape {returned}, but `x` has shape {own}"
     assert finding.hint is not None
-    assert finding.hint.startswith(f"returning `{fix}` fits")
+    assert finding.hint.startswith(f"return `{fix}`, where ")
 
 
 @pytest.mark.parametrize("function", [WrongMatrix, Unrelated])
