@@ -39,6 +39,7 @@ from gradtool.engine.autograd._node import (
     RemovableHandle,
     hooked_leaves,
     hooks_of,
+    next_leaf_order,
     node_and_number,
     registered,
 )
@@ -326,7 +327,13 @@ class Tensor(TensorMethods):
         reference = self._leaf_node
         node = None if reference is None else reference()
         if node is None:
-            node = AccumulateGrad(self)
+            # `AccumulateGrad(self)` written out: each leaf of each operation comes here.
+            node = _new(AccumulateGrad)
+            node.variable = self
+            node.accumulated = {}
+            node._edges = ()
+            node._order = next_leaf_order()
+            node._hooks = None
             # The node refers to its tensor: a strong reference back would be a cycle.
             self._leaf_node = weakref.ref(node)
         return node

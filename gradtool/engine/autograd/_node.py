@@ -51,7 +51,7 @@ def next_sequence_number() -> int:
     return -int(repr(_orders).removeprefix("count(").partition(",")[0])
 
 
-_next_leaf_order = itertools.count(1).__next__
+next_leaf_order = itertools.count(1).__next__
 """Leaves come after every other node: their gradients are complete last."""
 
 
@@ -251,7 +251,7 @@ class AccumulateGrad(Node):
         self.accumulated: dict[int, Hook] = {}
         """Hooks on the tensor, once its gradient is complete; `hooks_of_accumulated` adds one."""
         self._edges = ()
-        self._order = _next_leaf_order()
+        self._order = next_leaf_order()
         self._hooks = None
 
     def name(self) -> str:
@@ -292,7 +292,7 @@ class Nowhere(Node):
         self.accumulated: dict[int, Hook] = {}
         """Hooks on the view, which are never called."""
         self._edges = ()
-        self._order = _next_leaf_order()
+        self._order = next_leaf_order()
         self._hooks = None
 
     def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:

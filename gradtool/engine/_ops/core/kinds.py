@@ -102,6 +102,23 @@ def _are_floats_alike(operands: Sequence[Any]) -> bool:
     return True
 
 
+def are_alike(x: Any, *others: Any) -> bool:
+    """Return True for plain tensors of one shape and one floating dtype, on one device."""
+    if x.__class__ is not Tensor:
+        return False
+    array = x._array
+    kind, dtype, shape = array.__class__, array.dtype, array.shape
+    if dtype.kind != "f":
+        return False
+    for each in others:
+        if each.__class__ is not Tensor:
+            return False
+        other = each._array
+        if other.dtype is not dtype or other.shape != shape or other.__class__ is not kind:
+            return False
+    return True
+
+
 def computed(
     primitive: Primitive, arrays: Sequence[Any], params: dict[str, Any] | None = None
 ) -> Tensor:
@@ -280,7 +297,8 @@ def _binary_operation(
             a = x._array
             if other.__class__ is Tensor:
                 b = other._array
-                if a.dtype is b.dtype and a.dtype.kind in direct:
+                dtype = a.dtype
+                if dtype is b.dtype and dtype.kind in direct:
                     try:
                         out = wrap(compute(a, b))
                     except (ValueError, TypeError, RuntimeWarning):

@@ -34,16 +34,36 @@ class Saving:
     needed_by: dict[str, tuple[str, ...]]
     """What is saved -> the arguments, one of which has to require a gradient; none: always."""
 
-    def saved(self, out: Tensor, given: dict[str, Any]) -> dict[str, Tensor]:
-        """Return what is saved by name, ``out`` for the result."""
+    def keeper(self, function: Function) -> Callable[[Tensor, Any, Any], None]:
+        """Return what saves them at the node of a result of `function`, from its arguments."""
+        names = tuple(inspect.signature(function).parameters)
+
+        def keep(out: Tensor, args: Any, params: Any) -> None:
+            node = out._node
+            if node.__class__ is not PrimitiveNode or not hasattr(node, "title"):
+                return
+            given = dict(zip(names, args))
+            given.update(params)
+            saved = self._saved(out, given, node)
+            if saved:
+                save_also(out, saved)
+
+        return keep
+
+    def _saved(self, out: Tensor, given: dict[str, Any], node: PrimitiveNode) -> dict[str, Tensor]:
+        """Return by name what the node does not keep anyhow, ``out`` for the result."""
         found: dict[str, Tensor] = {}
         for name, users in self.needed_by.items():
-            needing = [given.get(each) for each in users]
-            if not users or any(getattr(each, "_requires_grad", False) for each in needing):
-                held = out._bare() if name == "out" else given.get(name)
-                if isinstance(held, Tensor):
-                    found[name] = held
+            if users and not _is_needed(users, given):
+                continue
+            held = out._bare() if name == "out" else given.get(name)
+            if isinstance(held, Tensor) and node.plan.kept(name, node.saved) is not held:
+                found[name] = held
         return found
+
+
+def _is_needed(users: tuple[str, ...], given: dict[str, Any]) -> bool:
+    return True in [getattr(given.get(each), "_requires_grad", False) for each in users]
 
 
 NodeName = Namer | Saving
@@ -61,13 +81,19 @@ def saving(name: Namer, *always: str, **needed_by: str) -> Saving:
     return Saving(name, dict.fromkeys(always, ()) | conditions)
 
 
+def named_node(name: NodeName) -> Callable[[F], F]:
+    """Declare a function whose results have nodes of this name wherever it is called."""
+    return lambda function: with_node_name(function, name)  # type: ignore[return-value]
+
+
 _NODE_NAMES: dict[Function, NodeName] = {}
 
 
 def with_node_name(function: Function, name: NodeName) -> Function:
     """Wrap `function` so that the node of its results has this name."""
+    keep = None
     if isinstance(name, Saving):
-        return _with_saving(with_node_name(function, name.name), name)
+        keep, name = name.keeper(function), name.name
 
     @functools.wraps(function)
     def call(*args: Any, **params: Any) -> Any:
@@ -77,43 +103,57 @@ def with_node_name(function: Function, name: NodeName) -> Function:
         out = function(*args, **params)
         if out.__class__ is Tensor:  # the usual result, written out: this is on every call's way
             node = out._node
-            if node is not None and node._order < began:
-                shown = name if isinstance(name, str) else name(*args, **params)
-                if shown is not None:
-                    give_name(out, shown, (), (function, args, params))
-            return out
-        # One that was changed in place has the node of the result.
-        read = [each for each in args if isinstance(each, Tensor) and each is not out]
-        before = [each._node for each in read]
-        if isinstance(out, tuple) and isinstance(name, str):
-            inner = [each._node for each in out if isinstance(each, Tensor)]
-            if join(out, began, name):
-                _keep_call(inner, function, args, params)
+            if node is None:
                 return out
-        for each in out if isinstance(out, tuple) else (out,):
-            if isinstance(each, Tensor) and each._node is not None:
+            if node._order < began:
                 shown = name if isinstance(name, str) else name(*args, **params)
                 if shown is not None:
-                    give_name(each, shown, before, (function, args, params))
+                    if node.__class__ is not PrimitiveNode:
+                        give_name(out, shown, (), (function, args, params))
+                    else:
+                        node.title = shown
+                        node.call = without_tensors(function, args, params)
+        else:
+            _name_nodes(function, name, out, began, args, params)
+        if keep is not None and isinstance(out, Tensor):
+            keep(out, args, params)
         return out
 
     return call
 
 
-def _with_saving(function: Function, name: Saving) -> Function:
-    names = tuple(inspect.signature(function).parameters)
+def _name_nodes(
+    function: Function, name: Namer, out: Any, began: int, args: Any, params: dict[str, Any]
+) -> None:
+    """Name the nodes of several results, or of one of another class or below a level."""
+    recorded = [each for each in _tensors(out) if each._node is not None]
+    if not recorded:
+        return
+    if len(recorded) == 1 and recorded[0].__class__ is Tensor:
+        only = recorded[0]
+        shown = name if isinstance(name, str) else name(*args, **params)
+        node = only._node
+        if shown is not None and node is not None and node._order < began:
+            give_name(only, shown, (), (function, args, params))
+        return
+    # One that was changed in place has the node of the result.
+    read = [each for each in args if isinstance(each, Tensor) and each is not out]
+    before = [each._node for each in read]
+    if isinstance(out, tuple) and isinstance(name, str):
+        inner = [each._node for each in out if isinstance(each, Tensor)]
+        if join(out, began, name):
+            _keep_call(inner, function, args, params)
+            return
+    for each in out if isinstance(out, tuple) else (out,):
+        if isinstance(each, Tensor) and each._node is not None:
+            shown = name if isinstance(name, str) else name(*args, **params)
+            if shown is not None:
+                give_name(each, shown, before, (function, args, params))
 
-    @functools.wraps(function)
-    def call(*args: Any, **params: Any) -> Any:
-        out = function(*args, **params)
-        node = out._node if isinstance(out, Tensor) and modes.grad else None
-        if node.__class__ is PrimitiveNode and hasattr(node, "title"):
-            saved = name.saved(out, dict(zip(names, args)) | params)
-            if saved:
-                save_also(out, saved)
-        return out
 
-    return call
+def _tensors(out: Any) -> list[Tensor]:
+    listed = out if isinstance(out, tuple) else (out,)
+    return [each for each in listed if isinstance(each, Tensor)]
 
 
 def _keep_call(nodes: Sequence[Any], function: Function, args: Any, params: Any) -> None:
@@ -149,7 +189,7 @@ def give_name(
     node: Any = out._node
     if before and any(node is each for each in before):
         return
-    if isinstance(node, OutputEdge):
+    if node.__class__ is OutputEdge:
         node = node.node
     if isinstance(node, PrimitiveNode):
         node.title = name
@@ -169,6 +209,6 @@ def along_dimension(_x: Any, dim: Any = None, *_: Any, **params: Any) -> bool:
 
 
 __all__ = [
-    "NodeName", "along_dimension", "give_name", "node_name", "numbered", "published", "saving",
-    "with_node_name",
+    "NodeName", "along_dimension", "give_name", "named_node", "node_name", "numbered", "published",
+    "saving", "with_node_name",
 ]  # fmt: skip

@@ -59,8 +59,8 @@ class Plan:
     """The values to save and the vjps to run, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "array_rules", "complex_rules", "gradients", "graphed", "keeps_tensors", "names", "needed",
-        "out_slot", "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
+        "array_gradients", "complex_rules", "gradients", "graphed", "keeps_tensors", "names",
+        "needed", "out_slot", "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
@@ -75,14 +75,14 @@ class Plan:
         self.complex_rules = tuple(
             _rule(vjp.of_complex or vjp.apply, vjp.needs, names) for vjp in vjps
         )
-        self.array_rules = [
-            _rule(vjp.of_arrays, vjp.needs, names) for vjp in vjps if vjp.of_arrays is not None
-        ]
-        """The same of arrays; empty unless all vjps have such a form."""
-        if len(self.array_rules) < len(vjps):
-            self.array_rules = []
-        self.gradients = _all_gradients(self.rules, vjps, names)
+        slots = [[names.index(name) for name in vjp.needs] for vjp in vjps]
+        self.gradients = _all_gradients([vjp.apply for vjp in vjps], slots)
         """The gradients of all needed arguments, from (g, saved values)."""
+        of_arrays = [vjp.of_arrays for vjp in vjps if vjp.of_arrays is not None]
+        self.array_gradients = (
+            _all_gradients(of_arrays, slots, "wrap") if len(of_arrays) == len(vjps) else None
+        )
+        """The same of arrays; None unless all vjps have such a form."""
         self.take = _taker(", ".join([primitive.place(name) for name in names]))
         """Picks the saved values out of (args, params)."""
         self.out_slot = names.index("out") if "out" in names else None
@@ -137,34 +137,26 @@ def _rule(apply: Callable[..., Any], needs: tuple[str, ...], names: list[str]) -
 
 
 def _all_gradients(
-    rules: Sequence[Rule], vjps: Sequence[Vjp], names: list[str]
-) -> Callable[[Tensor, Sequence[Any]], list[Tensor | None]]:
-    """All rules as one function of (g, saved values); written out for the short cases."""
-    slots = [[names.index(name) for name in vjp.needs] for vjp in vjps]
-    if len(rules) == 1:
-        return _only_gradient(vjps[0].apply, slots[0])
-    if len(rules) == 2:
-        (one, other), counts = (vjp.apply for vjp in vjps), [len(each) for each in slots]
-        if counts == [0, 0]:
-            return lambda g, _saved: [one(g), other(g)]
-        if counts == [1, 1]:
-            first, second = slots[0][0], slots[1][0]
-            return lambda g, saved: [one(g, saved[first]), other(g, saved[second])]
-    return lambda g, saved: [rule(g, saved) for rule in rules]
+    functions: Sequence[Callable[..., Any]], slots: Sequence[Sequence[int]], kind: str = ""
+) -> Callable[[Any, Sequence[Any]], list[Any]]:
+    """All functions as one of (g, saved values), written out: this is the walk's hot path.
+
+    The results are passed to `kind`, a function that is called by this name.
+    """
+    names = [f"f{number}" for number in range(len(functions))]
+    calls = [
+        f"{kind}({name}({', '.join(['g', *[f'saved[{slot}]' for slot in each]])}))"
+        for name, each in zip(names, slots)
+    ]
+    made = _maker(f"lambda {', '.join(names)}: lambda g, saved: [{', '.join(calls)}]")
+    gradients: Callable[..., list[Any]] = made(*functions)
+    return gradients
 
 
-def _only_gradient(
-    apply: Callable[..., Any], slots: list[int]
-) -> Callable[[Tensor, Sequence[Any]], list[Tensor | None]]:
-    if not slots:
-        return lambda g, _saved: [apply(g)]
-    first = slots[0]
-    if len(slots) == 1:
-        return lambda g, saved: [apply(g, saved[first])]
-    if len(slots) == 2:
-        second = slots[1]
-        return lambda g, saved: [apply(g, saved[first], saved[second])]
-    return lambda g, saved: [apply(g, *[saved[slot] for slot in slots])]
+@functools.cache
+def _maker(written: str) -> Callable[..., Any]:
+    maker: Callable[..., Any] = eval(written, {"wrap": wrap})
+    return maker
 
 
 @functools.cache
@@ -174,7 +166,7 @@ def _taker(places: str) -> Callable[[Sequence[Any], dict[str, Any]], tuple[Any, 
     Taking the values one by one would be a Python call for each, whenever an operation is recorded.
     """
     values = f"({places},)" if places else "()"
-    names = {"shape": _shape, "dtype": _dtype}
+    names = {"Tensor": Tensor, "shape": _shape, "dtype": _dtype}
     taker: Callable[..., tuple[Any, ...]] = eval(f"lambda args, params: {values}", names)
     return taker
 
@@ -251,7 +243,17 @@ class Primitive:
     def __call__(self, *args: Any, **params: Any) -> Tensor:
         """Compute, and record when an argument requires a gradient."""
         if len(args) == 1 and args[0].__class__ is Tensor:
-            return self.of_one(args, params)
+            # Written out for one tensor below all levels: the hot path.
+            (x,) = args
+            out = wrap(self.compute(x._array, **params))
+            if x._requires_grad and modes.grad and self.vjps:
+                if self.kind == "elementwise" and out._array.dtype != x._array.dtype:
+                    self.record_over(_FIRST, args, params, out)
+                else:
+                    self.record(_FIRST, args, params, out)
+            if self.is_view:
+                self.link_view(out, x, params)
+            return out
         arrays, needed = [], []
         for position, arg in enumerate(args):
             if arg.__class__ is Tensor:
@@ -274,19 +276,6 @@ class Primitive:
             self.record_over(tuple(needed), args, params, out)
         if self.is_view:
             self.link_view(out, args[0], params)
-        return out
-
-    def of_one(self, args: tuple[Tensor], params: dict[str, Any]) -> Tensor:
-        """`__call__` written out for one tensor below all levels: the hot path."""
-        (x,) = args
-        out = wrap(self.compute(x._array, **params))
-        if x._requires_grad and modes.grad and self.vjps:
-            if self.kind == "elementwise" and out._array.dtype != x._array.dtype:
-                self.record_over(_FIRST, args, params, out)
-            else:
-                self.record(_FIRST, args, params, out)
-        if self.is_view:
-            self.link_view(out, x, params)
         return out
 
     def _at_level(self, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -384,8 +373,7 @@ class Primitive:
         node.saved = saved
         node.versions = None
         for slot in plan.tensor_slots:
-            value = saved[slot]
-            if isinstance(value, Tensor) and value._storage is not None:
+            if getattr(saved[slot], "_storage", None) is not None:
                 if not _keep_versions(node, out, args):
                     return node
                 break
@@ -448,7 +436,10 @@ class Primitive:
             return f"args[{self.arguments.index(name)}]"
         source, _, aspect = name.rpartition("_")
         if aspect in ("shape", "dtype") and source in self.arguments:
-            return f"{aspect}(args[{self.arguments.index(source)}])"
+            x = f"args[{self.arguments.index(source)}]"
+            if aspect == "dtype":
+                return f"dtype({x})"
+            return f"({x}._array.shape if {x}.__class__ is Tensor else shape({x}))"
         return f"params[{name!r}]"
 
     def keeping(self, *names: str) -> Self:

@@ -71,6 +71,10 @@ class Beside(NamedTuple):
         return self.tensor
 
 
+_beside = functools.partial(tuple.__new__, Beside)
+"""``Beside(*values)`` of a tuple of values, without a call of Python's."""
+
+
 class PrimitiveNode(Node):
     """One application of a primitive in the graph."""
 
@@ -116,7 +120,7 @@ class PrimitiveNode(Node):
             return self._vjp_in_single(grad, saved, wanted)
         results: Gradients
         if kind != "c" and (wanted is None or self._all_are(wanted)):
-            at_once = self._of_arrays(grad, saved) if plan.array_rules and kind == "f" else None
+            at_once = self._of_arrays(grad, saved) if plan.array_gradients and kind == "f" else None
             results = plan.gradients(grad, saved) if at_once is None else at_once
         else:
             rules = plan.complex_rules if kind == "c" else plan.rules
@@ -140,7 +144,8 @@ class PrimitiveNode(Node):
 
         They do where they are recorded, belong to a level, or promote dtypes by torch's rules.
         """
-        if grad.__class__ is not Tensor or modes.grad:
+        compute = self.plan.array_gradients
+        if compute is None or grad.__class__ is not Tensor or modes.grad:
             return None
         array = grad._array
         dtype, values = array.dtype, []
@@ -155,7 +160,7 @@ class PrimitiveNode(Node):
                 return None
             values.append(each)
         try:
-            return [wrap(rule(array, values)) for rule in self.plan.array_rules]
+            return compute(array, values)
         except RuntimeWarning:  # made an error by the user's filter
             return None
 
@@ -409,6 +414,8 @@ class PrimitiveNode(Node):
         number = 0
         if name == "pow":
             number = int(len(self.plan.primitive.arguments) > 1)
+        elif name == "lerp":
+            number = 1  # one by a number is named when it is called
         elif name in _REDUCTIONS:
             dims = kept("dims")
             number = int(dims is not None and len(dims) < len(kept("x_shape") or ()))
@@ -459,7 +466,7 @@ _IN_TORCH = {"input": "self", "out": "result"}
 def save_also(out: Tensor, tensors: Mapping[str, Tensor]) -> None:
     """Let the node of a result, if it was recorded just now, save these tensors by name too."""
     node = out._node
-    if not modes.grad or not isinstance(node, PrimitiveNode) or type(node) is not PrimitiveNode:
+    if not modes.grad or type(node) is not PrimitiveNode:
         return
     version = version_of
     for each in tensors.values():
@@ -467,7 +474,8 @@ def save_also(out: Tensor, tensors: Mapping[str, Tensor]) -> None:
             version = counted_version
     is_packed = bool(modes.saved_tensor_hooks)
     node.also_saved = [
-        Beside(name, each, None if is_packed else version(each)) for name, each in tensors.items()
+        _beside((name, each, None if is_packed else version(each)))
+        for name, each in tensors.items()
     ]
     node.__class__ = SavingNode
 

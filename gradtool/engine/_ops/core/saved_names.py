@@ -29,13 +29,13 @@ Call = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 
 def without_tensors(function: Callable[..., Any], args: Any, params: dict[str, Any]) -> Call:
     """Return a call to look arguments up in, which keeps no tensor alive."""
-    return (
-        function,
-        [ABSENT if isinstance(each, Tensor) else each for each in args],
-        {name: ABSENT if isinstance(each, Tensor) else each for name, each in params.items()}
-        if params
-        else _NO_PARAMS,
-    )
+    kept = []
+    for each in args:  # a loop: a comprehension would be a call, on the way of most functions
+        kept.append(ABSENT if isinstance(each, Tensor) else each)  # noqa: PERF401
+    if not params:
+        return function, kept, _NO_PARAMS
+    named = {name: ABSENT if isinstance(each, Tensor) else each for name, each in params.items()}
+    return function, kept, named
 
 
 def slot_of(plan: Plan, name: str) -> int | None:
@@ -191,7 +191,7 @@ _PLACES = {
 """torch's names of arguments, and their places."""
 _PLACES_OF_FEW = {
     "convolution": {"input": 0, "weight": 1},
-    "sort": {"indices": 1},
+    "cummax": {"indices": 1}, "cummin": {"indices": 1}, "sort": {"indices": 1},
     "topk": {"indices": 1}, "where": {"condition": 0},
 }  # fmt: skip
 """Primitive -> places of arguments whose names are too common for all."""

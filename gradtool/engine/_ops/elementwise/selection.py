@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from gradtool.device.differences import full_like
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import lined_up
@@ -330,7 +331,7 @@ def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
         TypeError: one bound is another tensor and the other is a number.
     """
     if x.__class__ is Tensor and x._array.dtype.kind == "f" and _are_bounds(min, max):
-        return _clamp_to_numbers.of_one((x,), {"low": min, "high": max})
+        return _clamp_to_numbers(x, low=min, high=max)
     if isinstance(min, Tensor) != isinstance(max, Tensor) and min is not None and max is not None:
         min, max = _as_number(min), _as_number(max)
     bounds = [bound for bound in (min, max) if bound is not None]
@@ -514,6 +515,8 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
         )
     if isinstance(value, Tensor):
         fill = element_for(x, value)
+    elif x.__class__ is Tensor and x._array.dtype == np.float64 and value.__class__ is float:
+        fill = wrap(full_like(x._array, value, ()))
     else:
         fill = x.new_tensor(scalar_for(x, value))
     return _masked_fill(x, fill, mask)
