@@ -38,11 +38,18 @@ def windows(array: Any, extents: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     shape = list(array.shape)
     for axis, extent in zip(axes, extents, strict=True):
         shape[axis] -= extent - 1
-    return module_of(array).lib.stride_tricks.as_strided(
-        array,
-        shape=(*shape, *extents),
-        strides=(*array.strides, *[array.strides[axis] for axis in axes]),
-    )
+    strides = (*array.strides, *[array.strides[axis] for axis in axes])
+    return strided(array, (*shape, *extents), strides)
+
+
+def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """Return a view of an array from its first element on, with any shape and strides.
+
+    The ``as_strided`` of NumPy takes longer than a small convolution.
+    """
+    if array.__class__ is np.ndarray and array.flags.c_contiguous and array.flags.writeable:
+        return np.ndarray(shape, array.dtype, array, 0, strides)
+    return module_of(array).lib.stride_tricks.as_strided(array, shape=shape, strides=strides)
 
 
 def solved(matrix: Any, right: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -40,18 +41,13 @@ def _convolution(spatial: int) -> Convolution:
         groups: int = 1,
     ) -> Tensor:
         step, apart = for_each(stride, spatial, "stride"), for_each(dilation, spatial, "dilation")
-        if any(each > 1 for each in apart):
+        if not isinstance(padding, str):
+            padding = for_each(padding, spatial, "padding")
+        if max(apart) > 1:
             check_taken(input, _WIDE, "slow_conv_dilated<>")
         batch, alone = _with_batch(input, spatial, f"conv{spatial}d")
-        _check(batch, weight, bias, step, apart, groups, transposed=False)
-        ends = _padding_ends(padding, weight.shape[2:], step, apart)
-        _check_extents(batch, weight, ends, apart)
-        counts = tuple(
-            [
-                (extent + sum(pair) - apart[at] * (weight.shape[2 + at] - 1) - 1) // step[at] + 1
-                for at, (extent, pair) in enumerate(zip(batch.shape[2:], ends))
-            ]
-        )
+        ends, counts = _planned(*_shapes(batch, weight, bias), step, padding, apart, groups)
+        check_dtypes(batch, weight, bias)
         out = correlate(
             batch, weight, counts=counts, stride=step, ends=ends, dilation=apart, groups=groups
         )
@@ -86,15 +82,37 @@ def _with_batch(input: Tensor, spatial: int, name: str) -> tuple[Tensor, bool]:
     return (input.unsqueeze(0) if alone else input), alone
 
 
+def _shapes(batch: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Ints, Ints, Ints | None]:
+    return batch._array.shape, weight._array.shape, None if bias is None else bias._array.shape
+
+
+@functools.lru_cache(maxsize=64)
+def _planned(
+    batch: Ints, weight: Ints, bias: Ints | None, step: Ints, padding: Any, apart: Ints, groups: int
+) -> tuple[Pairs, Ints]:
+    """Padding at both ends of each dimension, and numbers of windows, of shapes that fit."""
+    _check(batch, weight, bias, step, apart, groups, transposed=False)
+    ends = _padding_ends(padding, weight[2:], step, apart)
+    reach = [each * (extent - 1) + 1 for each, extent in zip(apart, weight[2:])]
+    padded = [extent + sum(pair) for extent, pair in zip(batch[2:], ends)]
+    if any(have < need for have, need in zip(padded, reach)):
+        sizes, kernel = (" x ".join(map(str, each)) for each in (padded, reach))
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({sizes}). Kernel size: ({kernel}). "
+            "Kernel size can't be greater than actual input size"
+        )
+    counts = [(have - need) // each + 1 for have, need, each in zip(padded, reach, step)]
+    return ends, tuple(counts)
+
+
 def _check(
-    batch: Tensor, weight: Tensor, bias: Tensor | None, step: Ints, apart: Ints, groups: int,
+    batch: Ints, weight: Ints, bias: Ints | None, step: Ints, apart: Ints, groups: int,
     transposed: bool,
 ) -> None:  # fmt: skip
     check_steps(step, apart)
     check_weight(batch, weight, groups)
     check_channels(batch, weight, groups, transposed)
     check_bias(weight, bias, groups, transposed)
-    check_dtypes(batch, weight, bias)
 
 
 def _padding_ends(padding: Any, size: Ints, step: Ints, apart: Ints) -> Pairs:
@@ -108,21 +126,9 @@ def _padding_ends(padding: Any, size: Ints, step: Ints, apart: Ints) -> Pairs:
         if padding != "valid":
             raise RuntimeError(f"Invalid padding string: '{padding}'")
         return ((0, 0),) * len(size)
-    each_side = for_each(padding, len(size), "padding")
-    if any(each < 0 for each in each_side):
+    if any(each < 0 for each in padding):
         raise RuntimeError("negative padding is not supported")
-    return tuple([(each, each) for each in each_side])
-
-
-def _check_extents(batch: Tensor, weight: Tensor, ends: Pairs, apart: Ints) -> None:
-    reach = [each * (extent - 1) + 1 for each, extent in zip(apart, weight.shape[2:])]
-    padded = [extent + sum(pair) for extent, pair in zip(batch.shape[2:], ends)]
-    if any(have < need for have, need in zip(padded, reach)):
-        sizes, kernel = (" x ".join(map(str, each)) for each in (padded, reach))
-        raise RuntimeError(
-            f"Calculated padded input size per channel: ({sizes}). Kernel size: ({kernel}). "
-            "Kernel size can't be greater than actual input size"
-        )
+    return tuple([(each, each) for each in padding])
 
 
 def _finish(out: Tensor, bias: Tensor | None, alone: bool) -> Tensor:
@@ -150,7 +156,8 @@ def _transposed(spatial: int) -> Convolution:
         more = for_each(output_padding, spatial, "output_padding")
         cut = for_each(padding, spatial, "padding")
         batch, alone = _with_batch(input, spatial, f"conv_transpose{spatial}d")
-        _check(batch, weight, bias, step, apart, groups, transposed=True)
+        _check(*_shapes(batch, weight, bias), step, apart, groups, transposed=True)
+        check_dtypes(batch, weight, bias)
         check_output_padding(more, step, apart)
         extents = tuple(
             [

@@ -21,7 +21,7 @@ def check_steps(stride: Ints, dilation: Ints) -> None:
             raise RuntimeError(f"non-positive {name} is not supported")
 
 
-def check_weight(batch: Tensor, weight: Tensor, groups: int) -> None:
+def check_weight(batch: Ints, weight: Ints, groups: int) -> None:
     """Refuse a weight with other dimensions than the input, or that makes no equal groups.
 
     Raises:
@@ -29,51 +29,51 @@ def check_weight(batch: Tensor, weight: Tensor, groups: int) -> None:
     """
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if weight.ndim != batch.ndim:
+    if len(weight) != len(batch):
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight "
-            f"{list(weight.shape)}, but got {batch.ndim}-dimensional input of size "
-            f"{list(batch.shape)} instead"
+            f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight "
+            f"{list(weight)}, but got {len(batch)}-dimensional input of size "
+            f"{list(batch)} instead"
         )
-    rows = weight.shape[0]
+    rows = weight[0]
     if rows < groups or rows % groups:
         need = f"at least {groups}" if rows < groups else f"divisible by {groups}"
         least = rows < groups
-        shown = f"{list(weight.shape)}" if least else f"[{list(weight.shape)}]"
+        shown = f"{list(weight)}" if least else f"[{list(weight)}]"
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be {need} at dimension 0, but got weight "
             f"of size {shown} instead"
         )
 
 
-def check_channels(batch: Tensor, weight: Tensor, groups: int, transposed: bool) -> None:
+def check_channels(batch: Ints, weight: Ints, groups: int, transposed: bool) -> None:
     """Refuse an input with other channels than the weight is for.
 
     Raises:
         RuntimeError: it has.
     """
-    expected = weight.shape[0] if transposed else weight.shape[1] * groups
-    if batch.shape[1] != expected:
+    expected = weight[0] if transposed else weight[1] * groups
+    if batch[1] != expected:
         given = "transposed=1" if transposed else f"groups={groups}"
         raise RuntimeError(
-            f"Given {given}, weight of size {list(weight.shape)}, expected "
-            f"input{list(batch.shape)} to have {expected} channels, but got {batch.shape[1]} "
+            f"Given {given}, weight of size {list(weight)}, expected "
+            f"input{list(batch)} to have {expected} channels, but got {batch[1]} "
             "channels instead"
         )
 
 
-def check_bias(weight: Tensor, bias: Tensor | None, groups: int, transposed: bool) -> None:
+def check_bias(weight: Ints, bias: Ints | None, groups: int, transposed: bool) -> None:
     """Refuse a bias that is no vector of the outputs.
 
     Raises:
         RuntimeError: it is not.
     """
-    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
-    if bias is not None and tuple(bias.shape) != (outputs,):
+    outputs = weight[1] * groups if transposed else weight[0]
+    if bias is not None and bias != (outputs,):
         given = "transposed=1, " if transposed else ""
         raise RuntimeError(
-            f"Given {given}weight of size {list(weight.shape)}, expected bias to be 1-dimensional "
-            f"with {outputs} elements, but got bias of size {list(bias.shape)} instead"
+            f"Given {given}weight of size {list(weight)}, expected bias to be 1-dimensional "
+            f"with {outputs} elements, but got bias of size {list(bias)} instead"
         )
 
 

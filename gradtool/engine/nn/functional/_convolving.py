@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtool.device.differences import windows
+from gradtool.device.differences import strided
 from gradtool.engine._ops.core.batching import BatchRule, with_examples
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import NUMBERS, refuse
@@ -61,18 +61,15 @@ def _columns(
     x: Any, size: Ints, counts: Ints, stride: Ints, ends: Pairs, dilation: Ints, groups: int
 ) -> Any:
     """Windows of the padded input: (N, groups, channels * elements, positions)."""
-    spatial = len(size)
-    reach = [apart * (n - 1) + 1 for n, apart in zip(size, dilation)]
-    axes = tuple(range(2, 2 + spatial))
     padded = _padded(x, ends)
-    taken = windows(padded, tuple(reach), axes)
-    positions = [slice(None, step * (n - 1) + 1, step) for n, step in zip(counts, stride)]
-    elements = [slice(None, None, apart) for apart in dilation]
-    taken = taken[(slice(None), slice(None), *positions, *elements)]
-    turned = taken.transpose(0, 1, *range(2 + spatial, 2 + 2 * spatial), *axes)
     count, channels = x.shape[:2]
+    strides = padded.strides
+    within = [each * apart for each, apart in zip(strides[2:], dilation)]
+    between = [each * step for each, step in zip(strides[2:], stride)]
+    shape = (count, channels, *size, *counts)
+    taken = strided(padded, shape, (*strides[:2], *within, *between))
     rows = channels // groups * math.prod(size)
-    return turned.reshape(count, groups, rows, math.prod(counts))
+    return taken.reshape(count, groups, rows, math.prod(counts))
 
 
 def _rows(weight: Any, groups: int) -> Any:

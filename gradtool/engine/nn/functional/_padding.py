@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import module_of
-from gradtool.engine._ops.core.batching import changing, of_examples, one_later
+from gradtool.engine._ops.core.batching import changing, of_examples
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.dtype_support import NUMBERS, SMOOTH, check_taken
 from gradtool.engine._ops.core.kinds import general, linear
@@ -67,19 +67,23 @@ def pad(
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
         return padded_with(input, pad, 0.0 if value is None else float(value))
-    pairs = _pairs(as_ints(tuple(pad)), input.ndim)
-    if mode not in _POSITIONS:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    if value not in (None, 0):
-        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    _check_rank(input, len(pad) // 2)
-    _check_extents(input, pairs, mode)
+    pairs = _planned(input._array.shape, as_ints(tuple(pad)), mode, value in (None, 0))
     if mode != "circular":
         check_taken(input, NUMBERS, f"{_KERNELS[mode]}_pad{len(pad) // 2}d")
-    for dim, (before, after) in enumerate(pairs):
-        if before or after:
-            input = _extended(input, dim=dim, mode=mode, before=before, after=after)
-    return input
+    return _extended(input, pairs=pairs, mode=mode) if any(map(any, pairs)) else input
+
+
+@functools.lru_cache(maxsize=64)
+def _planned(shape: Ints, pad: Ints, mode: str, takes_value: bool) -> Pairs:
+    """Padding of every dimension in a mode that moves elements, if it fits the shape."""
+    pairs = _pairs(pad, len(shape))
+    if mode not in _POSITIONS:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if not takes_value:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    _check_rank(len(shape), len(pad) // 2)
+    _check_extents(shape, pairs, mode)
+    return pairs
 
 
 def _pairs(pad: Ints, ndim: int) -> Pairs:
@@ -117,10 +121,10 @@ def _constant(input: Tensor, pairs: Pairs, value: float) -> Tensor:
     return _with_value(inner, pairs=grown, value=value)
 
 
-def _check_rank(input: Tensor, padded: int) -> None:
-    if not (1 <= padded <= 3 and input.ndim - padded in (1, 2)):
+def _check_rank(ndim: int, padded: int) -> None:
+    if not (1 <= padded <= 3 and ndim - padded in (1, 2)):
         raise NotImplementedError(
-            f"Padding size {2 * padded} is not supported for {input.ndim}D input tensor.\n"
+            f"Padding size {2 * padded} is not supported for {ndim}D input tensor.\n"
             "Supported combinations for non-constant padding:\n"
             "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
@@ -128,18 +132,17 @@ def _check_rank(input: Tensor, padded: int) -> None:
         )
 
 
-def _check_extents(input: Tensor, pairs: Pairs, mode: str) -> None:
+def _check_extents(shape: Ints, pairs: Pairs, mode: str) -> None:
     """Refuse pads that a mode has no elements for, and those that leave nothing."""
-    spatial = len(pairs) - [*(any(pair) for pair in pairs), True].index(True)
-    spatial = max(spatial, 1)
-    empty = 0 in input.shape[1:]
-    if empty and mode != "circular":
+    if 0 in shape[1:] and mode != "circular":
+        spatial = len(pairs) - [*(any(pair) for pair in pairs), True].index(True)
+        spatial = max(spatial, 1)
         raise RuntimeError(
             f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch "
-            f"size and other non-zero dimensions for input, but got: {list(input.shape)}"
+            f"size and other non-zero dimensions for input, but got: {list(shape)}"
         )
     for dim, (before, after) in enumerate(pairs):
-        extent = input.shape[dim]
+        extent = shape[dim]
         if mode == "circular":
             if max(before, after) > extent:
                 raise RuntimeError("Padding value causes wrapping around more than once.")
@@ -149,7 +152,7 @@ def _check_extents(input: Tensor, pairs: Pairs, mode: str) -> None:
             raise RuntimeError(
                 "Argument #4: Padding size should be less than the corresponding input dimension, "
                 f"but got: padding ({before}, {after}) at dimension {dim} of input "
-                f"{list(input.shape)}"
+                f"{list(shape)}"
             )
         elif dim and extent + before + after < 1:
             axis = "WHD"[len(pairs) - 1 - dim]
@@ -185,13 +188,26 @@ def _around(extent: int, before: int, after: int) -> Any:
     return places
 
 
-def _extended_along(x: Any, *, dim: int, mode: str, before: int, after: int) -> Any:
-    positions = _places(mode, x.shape[dim], before, after)
-    return x.take(module_of(x).asarray(positions), axis=dim)
+def _extended_by(input: Any, *, pairs: Pairs, mode: str) -> Any:
+    library = module_of(input)
+    for dim, (before, after) in enumerate(pairs):
+        if before or after:
+            positions = _places(mode, input.shape[dim], before, after)
+            input = input.take(library.asarray(positions), dim)
+    return input
 
 
-def _folded_along(g: Any, *, shape: Ints, dim: int, mode: str, before: int, after: int) -> Any:
-    """The transpose: what lies in the middle as it is, and the ends added one by one."""
+def _folded_by(g: Any, *, shape: Ints, pairs: Pairs, mode: str) -> Any:
+    """The transpose."""
+    for dim, (before, after) in enumerate(pairs):
+        if before or after:
+            folded = (*g.shape[:dim], shape[dim], *g.shape[dim + 1 :])
+            g = _folded_along(g, folded, dim, mode, before, after)
+    return g
+
+
+def _folded_along(g: Any, shape: Ints, dim: int, mode: str, before: int, after: int) -> Any:
+    """What lies in the middle as it is, and the ends added one by one."""
     out = np.zeros_like(g, shape=shape)
     source, target = g.swapaxes(0, dim), out.swapaxes(0, dim)
     positions = _places(mode, shape[dim], before, after).tolist()
@@ -220,24 +236,18 @@ def _found_places(mode: str, extent: int, before: int, after: int) -> Any:
 
 _extended: Primitive = linear(
     "pad",
-    _extended_along,
-    lambda g, x_shape, dim, mode, before, after: _folded(
-        g, shape=x_shape, dim=dim, mode=mode, before=before, after=after
-    ),
-    of_arrays=lambda g, shape, dim, mode, before, after: _folded_along(
-        g, shape=shape, dim=dim, mode=mode, before=before, after=after
-    ),
+    _extended_by,
+    lambda g, input_shape, pairs, mode: _folded(g, shape=input_shape, pairs=pairs, mode=mode),
+    of_arrays=lambda g, shape, pairs, mode: _folded_by(g, shape=shape, pairs=pairs, mode=mode),
     dtypes=NUMBERS,
-    batch=changing(dim=one_later),
-)
+    batch=changing(pairs=_examples_unpadded),
+).keeping("input")
 _folded: Primitive = linear(
     "pad_backward",
-    _folded_along,
-    lambda g, dim, mode, before, after: _extended(
-        g, dim=dim, mode=mode, before=before, after=after
-    ),
+    _folded_by,
+    lambda g, pairs, mode: _extended(g, pairs=pairs, mode=mode),
     dtypes=SMOOTH,
-    batch=changing(shape=of_examples, dim=one_later),
+    batch=changing(shape=of_examples, pairs=_examples_unpadded),
 )
 
 _KERNELS = {"reflect": "reflection", "replicate": "replication"}

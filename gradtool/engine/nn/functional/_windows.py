@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtool.device import add_at, module_of
+from gradtool.device.differences import strided
 from gradtool.engine._ops.core.batching import of_examples, with_examples
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FLOATS, MEASURED, REAL, Dtypes
 from gradtool.engine._ops.core.kinds import constant, linear
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.reductions.reduction import largest_of as largest_along
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._folding import for_each, positions, product
 
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
 # ---- where they lie -------------------------------------------------------------------------
 
 
-class WindowPlan(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class WindowPlan:
     """Windows over the last dimensions, one entry for each of these."""
 
     size: Ints
@@ -36,7 +40,7 @@ class WindowPlan(NamedTuple):
     counts: Ints
     """Number of windows."""
 
-    @property
+    @functools.cached_property
     def padded(self) -> Ints:
         """Extents of what all windows fit into, from the padding on."""
         reach = [
@@ -54,6 +58,27 @@ class WindowPlan(NamedTuple):
             *[slice(pad, pad + extent) for pad, extent in zip(self.padding, self.extents)],
         )
 
+    @functools.cached_property
+    def keys(self) -> Sequence[Sequence[tuple[Any, ...]]]:
+        """For each dimension, the keys of where the windows have their elements along it."""
+        spatial = len(self.size)
+        return [
+            [(..., each, *[slice(None)] * (spatial - 1 - at)) for each in self.along(at)]
+            for at in range(spatial)
+        ]
+
+    @functools.cached_property
+    def places(self) -> tuple[Any, Any, Any]:
+        """Where windows start, how far on their elements are, and their first real elements."""
+        starts, offsets, real = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        for at, (size, step, padding) in enumerate(zip(self.size, self.step, self.padding)):
+            extent, apart = self.extents[at], self.dilation[at]
+            start = np.arange(self.counts[at]) * step - padding
+            starts = starts[..., None] * extent + start
+            offsets = (offsets[:, None] * extent + np.arange(size) * apart).reshape(-1)
+            real = real[..., None] * extent + np.where(start < 0, start % apart, start)
+        return starts[0], offsets, real[0]
+
     def along(self, at: int) -> Iterator[slice]:
         """Yield for each element of a window along a dimension where the windows have it."""
         step, count = self.step[at], self.counts[at]
@@ -70,18 +95,18 @@ class WindowPlan(NamedTuple):
 def plan_windows(
     input: Tensor, spatial: int, size: Any, step: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> WindowPlan:
-    if input.ndim not in (spatial + 1, spatial + 2):
+    if input._array.ndim not in (spatial + 1, spatial + 2):
         raise RuntimeError(
             f"Expected {spatial + 1}D or {spatial + 2}D input for pooling over {spatial} "
             f"dimensions, but got input of size: {list(input.shape)}"
         )
-    numbers = [
-        tuple(each) if isinstance(each, list) else each for each in (size, step, padding, dilation)
-    ]
-    return _planned(tuple(input.shape[-spatial:]), *numbers, ceil_mode)
+    numbers: tuple[Any, ...] = (size, step, padding, dilation)
+    if list in map(type, numbers):
+        numbers = tuple([tuple(each) if isinstance(each, list) else each for each in numbers])
+    return _planned(input._array.shape[-spatial:], *numbers, ceil_mode)
 
 
-@functools.lru_cache(maxsize=256, typed=True)
+@functools.lru_cache(maxsize=64, typed=True)
 def _planned(
     extents: Ints, size: Any, step: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> WindowPlan:
@@ -138,11 +163,8 @@ def _divided(total: Any, divisor: Any) -> Any:
 
 def _means(x: Any, *, plan: WindowPlan, divisor: Any) -> Any:
     """Sums over the windows, one dimension after the other, divided by their share."""
-    total, spatial = _padded(x, plan, 0), len(plan.size)
-    for at in reversed(range(spatial)):
-        behind = (slice(None),) * (spatial - 1 - at)
-        keys: list[Any] = [(..., each, *behind) for each in plan.along(at)]
-        first, *others = keys
+    total = _padded(x, plan, 0)
+    for first, *others in reversed(plan.keys):
         summed = total[first].copy()
         for each in others:
             summed += total[each]
@@ -152,13 +174,11 @@ def _means(x: Any, *, plan: WindowPlan, divisor: Any) -> Any:
 
 def _means_back(g: Any, *, plan: WindowPlan, divisor: Any, shape: Ints) -> Any:
     out, spatial = _divided(g.copy(), divisor), len(plan.size)
-    for at in range(spatial):
-        behind = (slice(None),) * (spatial - 1 - at)
+    for at, keys in enumerate(plan.keys):
         extents = list(out.shape)
         extents[at - spatial] = plan.padded[at]
         spread = np.zeros_like(out, shape=extents)
-        for each in plan.along(at):
-            key: Any = (..., each, *behind)
+        for key in keys:
             spread[key] += out
         out = spread
     return out if plan.padded == plan.extents else out[plan.inside]
@@ -205,19 +225,12 @@ _spread_means: Primitive = linear(
 def _largest_places(x: Any, *, plan: WindowPlan) -> Any:
     """Return where in the flattened last dimensions each window has its largest element."""
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    first, *others = plan.elements()
-    padded = _padded(x, plan, lowest)
-    best = padded[first].copy()
-    element = np.zeros_like(best, dtype=np.int64)
-    missing = x.dtype.kind == "f" and bool(np.isnan(x.sum()))
-    for number, each in enumerate(others, 1):
-        candidate = padded[each]
-        better = candidate > best
-        if missing:
-            better |= np.isnan(candidate) & ~np.isnan(best)
-        np.maximum(best, candidate, out=best)
-        np.maximum(element, better * np.int64(number), out=element)
-    starts, offsets, real = [module_of(x).asarray(each) for each in _places(plan)]
+    # Each element of a window is in at most so many windows.
+    is_small = x.__class__ is np.ndarray and x.size * product(plan.size) <= _FEW
+    best, element = (_by_rows if is_small else _by_elements)(_padded(x, plan, lowest), plan)
+    starts, offsets, real = plan.places
+    if x.__class__ is not np.ndarray:
+        starts, offsets, real = [module_of(x).asarray(each) for each in plan.places]
     places = offsets.take(element)
     places += starts
     if any(plan.padding):
@@ -225,16 +238,37 @@ def _largest_places(x: Any, *, plan: WindowPlan) -> Any:
     return places
 
 
-@functools.lru_cache(maxsize=64)
-def _places(plan: WindowPlan) -> tuple[Any, Any, Any]:
-    """Return where windows start, how far on their elements are, and their first real elements."""
-    starts, offsets, real = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
-    for size, step, padding, apart, extent, count in zip(*plan):
-        start = np.arange(count) * step - padding
-        starts = starts[..., None] * extent + start
-        offsets = (offsets[:, None] * extent + np.arange(size) * apart).reshape(-1)
-        real = real[..., None] * extent + np.where(start < 0, start % apart, start)
-    return starts[0], offsets, real[0]
+_FEW = 2**14
+"""The most elements that windows may have for a copy of these to be the fastest."""
+
+
+def _by_rows(padded: Any, plan: WindowPlan) -> tuple[Any, Any]:
+    """The largest elements and their numbers in their windows, each of which is made a row."""
+    spatial = len(plan.size)
+    front, steps = padded.shape[:-spatial], padded.strides[-spatial:]
+    between = [stride * step for stride, step in zip(steps, plan.step)]
+    within = [stride * apart for stride, apart in zip(steps, plan.dilation)]
+    shape = (*front, *plan.counts, *plan.size)
+    rows = strided(padded, shape, (*padded.strides[:-spatial], *between, *within))
+    rows = rows.reshape(*front, *plan.counts, product(plan.size))
+    return largest_along(rows, (-1,)) if any(plan.padding) else None, rows.argmax(-1)
+
+
+def _by_elements(padded: Any, plan: WindowPlan) -> tuple[Any, Any]:
+    """The same, by one element of all windows after the other."""
+    first, *others = plan.elements()
+    best = padded[first].copy()
+    element = np.zeros_like(best, dtype=np.int64)
+    is_float = best.dtype.kind == "f" and best.size
+    missing = is_float and bool(np.isnan(largest_along(padded, None)))
+    for number, each in enumerate(others, 1):
+        candidate = padded[each]
+        better = candidate > best
+        if missing:
+            better |= np.isnan(candidate) & ~np.isnan(best)
+        np.maximum(best, candidate, out=best)
+        np.maximum(element, better * np.int64(number), out=element)
+    return best, element
 
 
 def _flat(index: Any, shape: Ints, spatial: int) -> Any:
