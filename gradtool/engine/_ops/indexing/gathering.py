@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from math import prod as product
 from typing import Any
 
 import numpy as np
@@ -36,18 +38,29 @@ def taken_along(x: Any, index: Any, *, dim: int) -> Any:
 
 
 def _places(index: Any, dim: int, shape: Ints) -> Any:
-    if index.size == 0:
+    apart = product(shape[dim + 1 :])
+    if index.size == 0 or (apart == 1 and index.ndim == 1):
         return index
-    library, last = module_of(index), index.ndim - 1
-    apart, start = 1, 0
+    library = module_of(index)
+    keeps = library is np and index.size <= _KEPT_PLACES
+    starts = (_starts if keeps else _starts.__wrapped__)(library, index.shape, dim, shape)
+    return (index * apart if apart > 1 else index) + starts
+
+
+_KEPT_PLACES = 2**12
+"""The most elements for whose index starts are kept for the next one: 32 kilobytes."""
+
+
+@functools.lru_cache(maxsize=64)
+def _starts(library: Any, extents: Ints, dim: int, shape: Ints) -> Any:
+    """Positions in an array of this shape of the first element along `dim`, for each of others."""
+    last, apart, start = len(extents) - 1, 1, library.zeros([1] * len(extents), dtype=np.int64)
     for axis in range(last, -1, -1):
-        if axis == dim:
-            places = index * apart if apart > 1 else index
-        elif index.shape[axis] > 1:
-            own = library.arange(0, apart * index.shape[axis], apart)
-            start = start + own.reshape(index.shape[axis], *[1] * (last - axis))
+        if axis != dim and extents[axis] > 1:
+            own = library.arange(0, apart * extents[axis], apart)
+            start = start + own.reshape(extents[axis], *[1] * (last - axis))
         apart *= shape[axis]
-    return places + start if start.__class__ is not int else places
+    return start
 
 
 def _gathered(x: Any, index: Any, *, dim: int) -> Any:
@@ -86,7 +99,8 @@ def picked_places(index: Any, dim: int, shape: Ints) -> Any:
     return _places(_with_dim(index, dim), dim, shape).reshape(index.shape) if shape else index
 
 
-def _picked(x: Any, index: Any, *, dim: int) -> Any:
+def picked_along(x: Any, index: Any, *, dim: int) -> Any:
+    """The elements at positions along a dimension, which it drops, known to be there."""
     return x.reshape(-1).take(picked_places(index, dim, x.shape)) if x.ndim else x.copy()
 
 
@@ -94,11 +108,11 @@ def picked_by_user(x: Any, index: Any, *, dim: int) -> Any:
     """The elements at positions along a dimension, which it drops, once they are known to exist."""
     if x.ndim:
         check_bounds(index, x.shape[dim], dim, error=RuntimeError, lowest=0)
-    return _picked(x, index, dim=dim)
+    return picked_along(x, index, dim=dim)
 
 
 def picking(
-    name: str, picked: Callable[..., Any] = _picked, *, dtypes: Dtypes = EVERY
+    name: str, picked: Callable[..., Any] = picked_along, *, dtypes: Dtypes = EVERY
 ) -> Primitive:
     """A primitive that gathers one element along a dimension, which it drops."""
     return linear(
@@ -161,7 +175,6 @@ _scatter_add = Primitive(
 
 
 @op(method=True, node=saving("GatherBackward0", "x"))
-@of_own_memory
 def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """The elements at positions along a dimension: ``out[i][j] = x[index[i][j]][j]`` for dim 0.
 
@@ -169,16 +182,23 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
         RuntimeError: `index` has other dimensions, a larger extent, or is out of bounds.
     """
     dim = _checked(x, dim, index, "gather", "input")
+    shape, extents = x._array.shape, index._array.shape
+    if 0 in extents or not shape or not extents:
+        return _gather_flat(x, index)
+    if extents != shape:
+        _check_extents(x.shape, dim, index.shape)
+        x = _cut(x, index, dim)
+    return _gather(x, index, dim=dim)
+
+
+@of_own_memory
+def _gather_flat(x: Tensor, index: Tensor) -> Tensor:
+    """`gather` of no element, or of one from a tensor without dimensions, or at such an index."""
     if 0 in index.shape:
         return _gather(x.reshape(-1)[:0], index.new_zeros(0, dtype=int64), dim=0).reshape(
             index.shape
         )
-    if x.ndim == 0 or index.ndim == 0:
-        return reshape_own(gather(x.reshape(-1), 0, index.reshape(-1)), tuple(index.shape))
-    if index._array.shape != x._array.shape:
-        _check_extents(x.shape, dim, index.shape)
-        x = _cut(x, index, dim)
-    return _gather(x, index, dim=dim)
+    return reshape_own(gather(x.reshape(-1), 0, index.reshape(-1)), tuple(index.shape))
 
 
 def _scatter_node(_x: Any, _dim: Any, _index: Any, src: Any = None, **_: Any) -> str:
@@ -239,6 +259,8 @@ def scattered_into(
         RuntimeError: shapes, dtypes or positions do not fit.
     """
     dim = _checked(x, dim, index, "scatter", "self")
+    if x._array.shape == index._array.shape == src._array.shape and _is_usual(x, src):
+        return primitive(x, src, index, dim=dim)
     if src._array.dtype != x._array.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if 0 in index.shape:
@@ -256,13 +278,20 @@ def scattered_into(
     return primitive(x, _cut(src, index), index, dim=dim)
 
 
+def _is_usual(x: Tensor, src: Tensor) -> bool:
+    """Return True for tensors of one dtype, with elements and dimensions."""
+    array = x._array
+    return bool(array.size > 0 < array.ndim and array.dtype == src._array.dtype)
+
+
 def _checked(x: Tensor, dim: int, index: Tensor, name: str, role: str) -> int:
-    dim = wrap_dim(dim, x.ndim)
-    if 0 in index.shape:  # nothing is read or written, so nothing has to fit
+    ndim, positions = x._array.ndim, index._array
+    dim = wrap_dim(dim, ndim)
+    if 0 in positions.shape:  # nothing is read or written, so nothing has to fit
         return dim
-    if index._array.dtype not in (np.int64, np.int32):
+    if positions.dtype.kind != "i" or positions.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if max(index.ndim, 1) != max(x.ndim, 1):
+    if max(positions.ndim, 1) != max(ndim, 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {role} tensor")
     return dim
 

@@ -30,7 +30,7 @@ from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.elementwise.elementwise import exp, log
 from gradtool.engine._ops.indexing.gathering import gathering
 from gradtool.engine._ops.reductions.extremum import amax
-from gradtool.engine._ops.reductions.reduction import accumulating, numpy_names
+from gradtool.engine._ops.reductions.reduction import accumulating, largest_of, numpy_names
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
 
@@ -252,10 +252,10 @@ def _latest(extreme: Any) -> Callable[..., Any]:
     def find(x: Any, *, dim: int) -> Any:
         running = accumulated(extreme, x, dim)
         met = running == x
-        if x.dtype.kind == "f" and x.size and np.isnan(running.take(-1, axis=dim)).any():
+        if x.dtype.kind == "f" and x.size and np.isnan(largest_of(running.take(-1, dim), None)):
             met |= np.isnan(x)
         places = module_of(x).arange(x.shape[dim]).reshape(-1, *[1] * (x.ndim - 1 - dim))
-        return accumulated(np.maximum, met * places, dim)
+        return accumulated(np.maximum, np.where(met, places, 0), dim)
 
     return find
 
@@ -300,11 +300,10 @@ def _extreme(x: Tensor, dim: int, find: Primitive, take: Primitive) -> tuple[Ten
         raise not_implemented(find.name, x._array.dtype)
     if x.ndim == 0:
         values, index = x.clone(), x.new_zeros((), dtype=_dtypes.int64)
-    else:
-        index = find(x, dim=dim)
-        values = take(x, index, dim=dim)
-    save_also(values, {"self": x, "indices": index})
-    return values, index
+        save_also(values, {"self": x, "indices": index})
+        return values, index
+    index = find(x, dim=dim)
+    return take(x, index, dim=dim), index
 
 
 # ---- differences and integrals ---------------------------------------------------------------

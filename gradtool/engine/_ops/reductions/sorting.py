@@ -29,7 +29,7 @@ from gradtool.engine._ops.elementwise.comparison import isnan
 from gradtool.engine._ops.elementwise.elementwise import ceil, floor, round
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.indexing.gathering import gather, gathering, picking, taken_along
-from gradtool.engine._ops.reductions.reduction import numpy_names
+from gradtool.engine._ops.reductions.reduction import largest_of, numpy_names
 from gradtool.engine._ops.shape.shape import reshape_own
 from gradtool.engine._tensor import Tensor
 
@@ -55,10 +55,37 @@ def _places_of_most(x: Any, *, dim: int, k: int, largest: bool) -> Any:
     if 4 * k > extent or k == 0:
         return _slice(order_of(x, dim=dim, descending=largest), dim, slice(k)).copy()
     place = extent - k if largest else k - 1
-    chosen = slice(place, None) if largest else slice(k)
-    found = np.sort(_slice(np.argpartition(x, place, axis=dim), dim, chosen), axis=dim)
+    found = None
+    if _is_partitioned_fast(x, dim):
+        bound = _element_at(x, place)
+        found = _only_places(x >= bound if largest else x <= bound, k)
+    if found is None:
+        chosen = slice(place, None) if largest else slice(k)
+        found = np.sort(_slice(np.argpartition(x, place, axis=dim), dim, chosen), axis=dim)
     order = order_of(taken_along(x, found, dim=dim), dim=dim, descending=largest)
     return taken_along(found, order, dim=dim)
+
+
+def _is_partitioned_fast(x: Any, dim: int) -> bool:
+    """Return True for an array along whose last dimension NumPy selects sooner than it sorts."""
+    if dim != x.ndim - 1 or x.__class__ is not np.ndarray or not x.size:
+        return False
+    return x.dtype.kind != "f" or not np.isnan(largest_of(x, None))
+
+
+def _element_at(x: Any, place: int) -> Any:
+    """What sorting would bring to a place along the last dimension, which is kept."""
+    return np.partition(x, place, axis=-1)[..., place, None]
+
+
+def _only_places(chosen: Any, count: int) -> Any:
+    """Positions of what is true along the last dimension; None unless each row has `count`."""
+    *front, extent = chosen.shape
+    found = np.flatnonzero(chosen)
+    if found.size * extent != chosen.size * count:
+        return None
+    found %= extent
+    return found.reshape(*front, count)
 
 
 def _slice_at(dim: int, places: slice) -> tuple[slice, ...]:
@@ -71,8 +98,13 @@ def _slice(x: Any, dim: int, places: slice) -> Any:
 
 def _median_index(x: Any, *, dim: int) -> Any:
     """Return the place of the lower median, or of the first NaN."""
+    at = (x.shape[dim] - 1) // 2
+    if _is_partitioned_fast(x, dim):
+        found = _only_places(x == _element_at(x, at), 1)
+        if found is not None:
+            return found.reshape(x.shape[:-1])
     order = order_of(x, dim=dim, descending=False)
-    middle = order.take((x.shape[dim] - 1) // 2, axis=dim)
+    middle = order.take(at, axis=dim)
     if x.dtype.kind != "f":
         return middle
     missing = x != x
