@@ -36,16 +36,21 @@ a few microseconds per operation, where PyTorch takes about one, and more for an
 of several operations."""
 _VIEW = "a view, which costs only Python's overhead"
 _WINDOWS = "windows are laid out for one matrix product"
+_PLACED = "the largest element of each window is looked up by its position"
+_EXP = "most of the time is NumPy's exp"
 _PLACES = "positions are computed and checked first"
 REASONS = {
     "erf": "NumPy has no erf, and SciPy's takes one number at a time",
     "gelu": "computed with erf",
     "cummax(-1)": "finding the positions takes a second accumulation",
     "x[:, ::2]": _VIEW, "reshape": _VIEW, "transpose": _VIEW,
-    "conv1d": _WINDOWS, "conv2d": _WINDOWS, "max_pool2d": _WINDOWS, "avg_pool2d": _WINDOWS,
+    "conv1d": _WINDOWS, "conv2d": _WINDOWS, "max_pool2d": _PLACED,
+    "softmax": _EXP, "log_softmax": _EXP, "logaddexp": _EXP, "cross_entropy": _EXP,
+    "softplus": _EXP,
     "gather(0)": _PLACES, "scatter_add(0)": _PLACES, "embedding": _PLACES, "max(-1)": _PLACES,
-    "topk(10)": "a partition, two sorts of the result and a gather",
-    "median(-1)": "a whole sort, where PyTorch selects",
+    "topk(10)": "a partition, a search for the positions, a sort of the result and a gather",
+    "median(-1)": "a partition, and a search for where its value is",
+    "lerp": "from the nearer end, which takes seven NumPy calls",
     "linalg.qr 5x5": "NumPy decomposes in two steps, each with a LAPACK call for each matrix",
     "pad(reflect)": "each dimension is padded separately",
     "interpolate(bilinear)": "a matrix product for each dimension",

@@ -10,6 +10,7 @@ from gradtool.device import differences
 from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.dtype_support import (
     C_NAMES,
+    FLOATS,
     MEASURED,
     NUMBERS,
     REAL,
@@ -20,8 +21,10 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import (
+    REAL_NUMBERS,
     Operation,
     Product,
+    are_alike,
     binary,
     elementwise,
     linear,
@@ -29,7 +32,7 @@ from gradtool.engine._ops.core.kinds import (
     promoted,
 )
 from gradtool.engine._ops.core.missing import no_kernel
-from gradtool.engine._ops.core.node_names import give_name, numbered, saving
+from gradtool.engine._ops.core.node_names import give_name, named_node, numbered, saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.promotion import require_tensor, result_type
@@ -260,10 +263,41 @@ hypot = op(
 # ---- made of the above ----------------------------------------------------------------------
 
 
-@op(in_place=True, node=saving("AddcmulBackward0", tensor1="tensor2", tensor2="tensor1"))
-@takes(NUMBERS, "addcmul_cpu_out")
+@ignore_fp_warnings
+def _with_product(x: Any, tensor1: Any, tensor2: Any, *, value: float) -> Any:
+    out = tensor1 * tensor2
+    if value != 1:
+        out *= value
+    out += x
+    return out
+
+
+def _of_factor(g: Any, other: Any, value: float) -> Any:
+    return (g if value == 1 else g * value) * other
+
+
+_addcmul = elementwise(
+    "addcmul",
+    _with_product,
+    1.0,
+    product_by_operators(lambda g, tensor2, value: _of_factor(g, tensor2, value)),
+    product_by_operators(lambda g, tensor1, value: _of_factor(g, tensor1, value)),
+    arguments=("x", "tensor1", "tensor2"),
+    dtypes=FLOATS,
+)
+
+
+@op(in_place=True)
 def addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``x + value * tensor1 * tensor2``."""
+    if value.__class__ in REAL_NUMBERS and are_alike(x, tensor1, tensor2):
+        return _addcmul(x, tensor1, tensor2, value=value)
+    return _addcmul_of_others(x, tensor1, tensor2, value=value)
+
+
+@named_node(saving("AddcmulBackward0", tensor1="tensor2", tensor2="tensor1"))
+@takes(NUMBERS, "addcmul_cpu_out")
+def _addcmul_of_others(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     return bare_add(x, _weighted(mul(tensor1, tensor2), value))
 
 
@@ -292,10 +326,12 @@ def _weighted(x: Tensor, value: Any) -> Tensor:
 @ignore_fp_warnings
 def _between(x: Any, end: Any, weight: Any) -> Any:
     """From the nearer end, so that a weight of one gives the other exactly."""
-    near = np.abs(weight) < 0.5
-    if near.ndim == 0:
-        return x + weight * (end - x) if near else end - (end - x) * (1 - weight)
-    return (weight - ~near) * (end - x) + np.where(near, x, end)
+    far = np.abs(weight) >= 0.5
+    if far.ndim == 0:
+        return end - (end - x) * (1 - weight) if far else x + weight * (end - x)
+    moved = (weight - far) * (end - x)
+    moved += np.where(far, end, x)
+    return moved
 
 
 _lerp = elementwise(
@@ -306,14 +342,14 @@ _lerp = elementwise(
     product_by_operators(lambda g, x, end: g * (end - x)),
     arguments=("x", "end", "weight"),
     dtypes=SMOOTH,
-)
+).keeping("weight")
 
 
 def _lerp_node(_x: Any, _end: Any, weight: Any) -> str:
     return f"LerpBackward{int(isinstance(weight, Tensor))}"
 
 
-@op(in_place=True, node=saving(_lerp_node, weight="weight"))
+@op(in_place=True)
 def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``x + weight * (end - x)``.
 
@@ -321,6 +357,13 @@ def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
         RuntimeError: the dtypes differ.
         NotImplementedError: they are not floating.
     """
+    if are_alike(x, end, weight):
+        return _lerp(x, end, weight)
+    return _lerp_of_others(x, end, weight)
+
+
+@named_node(saving(_lerp_node, weight="weight"))
+def _lerp_of_others(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     require_tensor("lerp", x)
     _require_dtype_of(x, "end", end)
     if isinstance(weight, Tensor):

@@ -7,6 +7,7 @@ the right, so that they line up as broadcasting does.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -97,6 +98,7 @@ def _letters(numbers: Iterable[Any]) -> str:
     return "".join(["..." if each is Ellipsis else ascii_letters[each] for each in numbers])
 
 
+@functools.lru_cache(maxsize=64)
 def _terms(equation: str, count: int) -> tuple[list[str], str | None]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -224,13 +226,16 @@ def _contracted(x: _Labelled, y: _Labelled, needed: set[Label]) -> _Labelled:
     multiplied = matmul if any(extents[label] != 1 for label in inner) else mul
     product = multiplied(_grouped(x, batch, rows, inner), _grouped(y, batch, inner, columns))
     labels = (*batch, *rows, *columns)
-    return _Labelled(product.reshape([extents[label] for label in labels]), labels)
+    if not len(batch) == len(rows) == len(columns) == 1:
+        product = product.reshape([extents[label] for label in labels])
+    return _Labelled(product, labels)
 
 
 def _grouped(x: _Labelled, *groups: list[Label]) -> Tensor:
     """The tensor with one dimension for each group of labels."""
     order = [label for group in groups for label in group]
     extents = dict(zip(x.labels, x.tensor.shape))
-    ordered = permute(x.tensor, tuple([x.labels.index(label) for label in order]))
-    grouped: Tensor = ordered.reshape([prod([extents[each] for each in group]) for group in groups])
+    grouped = permute(x.tensor, tuple([x.labels.index(label) for label in order]))
+    if any(len(group) != 1 for group in groups):
+        grouped = grouped.reshape([prod([extents[each] for each in group]) for group in groups])
     return grouped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,32 @@ def _with_diagonal(x: Any, *, shape: Ints, offset: int, dim1: int, dim2: int) ->
     return out
 
 
+def _kept(triangle: Any, x: Any, diagonal: int) -> Any:
+    """``triangle(x, diagonal)`` by a mask that is kept for the next matrix of its shape."""
+    extents = x.shape[-2:]
+    if x.__class__ is not np.ndarray or extents[0] * extents[1] > _KEPT_ELEMENTS:
+        return triangle(x, diagonal)
+    return np.where(_mask(triangle, extents, diagonal), x, x.dtype.type(0))
+
+
+_KEPT_ELEMENTS = 2**14
+"""The most elements of a matrix whose mask is kept: of 16 kilobytes."""
+
+
+@functools.lru_cache(maxsize=64)
+def _mask(triangle: Any, extents: Ints, diagonal: int) -> Any:
+    return triangle(np.ones(extents, bool), diagonal)
+
+
 _tril = linear(
     "tril",
-    lambda x, *, diagonal: np.tril(x, diagonal),
+    lambda x, *, diagonal: _kept(np.tril, x, diagonal),
     lambda g, diagonal: g.tril(diagonal),
     batch=unchanged,
 )
 _triu = linear(
     "triu",
-    lambda x, *, diagonal: np.triu(x, diagonal),
+    lambda x, *, diagonal: _kept(np.triu, x, diagonal),
     lambda g, diagonal: g.triu(diagonal),
     batch=unchanged,
 )

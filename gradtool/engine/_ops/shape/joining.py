@@ -62,6 +62,12 @@ def _cat_of(count: int) -> Primitive:
     )
 
 
+def _stacked(*xs: Any, dim: int) -> Any:
+    """Return ``np.stack(xs, dim)`` of arrays, which need no more than this."""
+    key = (*[slice(None)] * dim, None)
+    return np.concatenate([x[key] for x in xs], dim)
+
+
 @functools.cache
 def _stack_of(count: int) -> Primitive:
     """So many tensors along a new dimension; the gradient of each is its slice."""
@@ -71,7 +77,7 @@ def _stack_of(count: int) -> Primitive:
 
     return Primitive(
         "stack",
-        lambda *xs, dim: np.stack(xs, dim),
+        _stacked,
         [gradient(position) for position in range(count)],
         arguments=tuple(f"x{position}" for position in range(count)),
         kind="linear",
@@ -182,10 +188,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     given = _same_dtype(_listed(tensors, "stack"))
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")
-    first = given[0].shape
+    first = given[0]._array.shape
     dim = wrap_dim(dim, len(first) + 1)
     for position, each in enumerate(given):
-        if each.shape != first:
+        if each._array.shape != first:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
                 f"and {list(each.shape)} at entry {position}"

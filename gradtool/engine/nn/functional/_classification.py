@@ -20,7 +20,13 @@ from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
 from gradtool.engine._ops.elementwise.powers import logaddexp
-from gradtool.engine._ops.indexing.gathering import picked_by_user, picked_places, picking
+from gradtool.engine._ops.indexing.gathering import (
+    picked_along,
+    picked_by_user,
+    picked_places,
+    picking,
+)
+from gradtool.engine._ops.reductions.reduction import added_up, largest_of
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._activations import log_softmax
 from gradtool.engine.nn.functional._regression import check_reduction, legacy, reduced
@@ -63,30 +69,39 @@ def nll_loss(
     """
     reduction = legacy(reduction, size_average, reduce)
     check_reduction(reduction)
-    if weight is None and _all_count(target, ignore_index):
-        dim = _check_targets(input, target, None)
-        if reduction == "none":
-            return -_entries(_picked, input, target, dim)
-        count = target.numel() if reduction == "mean" else 1
-        return _entries(_total_loss, input, target, dim, count=count)
+    if weight is None and _all_count(input, target, ignore_index):
+        return _plain_loss(input, target, reduction)
     picked, counted = _pick_targets(input, target, weight, ignore_index)
     if reduction == "none":
         return -picked
     return -picked.sum() / counted.sum() if reduction == "mean" else -picked.sum()
 
 
+def _plain_loss(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    """`nll_loss` without weights, of targets that are all classes and count."""
+    dim = _check_targets(input, target, None)
+    if reduction == "none":
+        return -_entries(_picked, input, target, dim)
+    count = target._array.size if reduction == "mean" else 1
+    return _total_loss(input, target, dim=dim, count=count)
+
+
 _picked = picking("nll_loss", picked_by_user, dtypes=FLOATS)
 
 
-def _all_count(target: Tensor, ignore_index: int) -> bool:
-    """Return True for targets none of which is left out."""
-    classes = target._array
-    is_plain = target._level is None and classes.dtype == np.int64 and classes.size
-    return bool(is_plain and (classes != ignore_index).all())
+def _all_count(input: Tensor, target: Tensor, ignore_index: int) -> bool:
+    """Return True for targets that are classes, and none of which is left out."""
+    shape, classes = input._array.shape, target._array
+    if target._level is not None or classes.dtype != np.int64 or not classes.size or not shape:
+        return False
+    # As unsigned numbers, negative ones are large.
+    if largest_of(classes.view(np.uint64), None) >= shape[0 if len(shape) == 1 else 1]:
+        return False
+    return ignore_index < 0 or bool((classes != ignore_index).all())
 
 
 def _loss_of_entries(x: Any, index: Any, *, dim: int, count: int) -> Any:
-    return -picked_by_user(x, index, dim=dim).sum() / count
+    return -added_up(picked_along(x, index, dim=dim), None) / count
 
 
 def _loss_spread(g: Tensor, index: Tensor, x_shape: Ints, dim: int, count: int) -> Tensor:
@@ -217,9 +232,12 @@ def cross_entropy(
     check_reduction(reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    scores = log_softmax(input, 0 if input.ndim == 1 else 1)
-    if target.shape == input.shape:
+    scores = log_softmax(input, 0 if input._array.ndim == 1 else 1)
+    if target._array.shape == input._array.shape:
         return _cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing)
+    is_plain = label_smoothing == 0 and weight is None and scores._array.itemsize > 2
+    if is_plain and _all_count(scores, target, ignore_index):
+        return _plain_loss(scores, target, reduction)
     if label_smoothing == 0:
         return nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     return _smooth(scores, target, weight, ignore_index, reduction, label_smoothing)

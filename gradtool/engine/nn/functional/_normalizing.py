@@ -84,9 +84,10 @@ def _standardize(
     input: Tensor, dims: Sequence[int], eps: float, split: Ints | None = None
 ) -> Tensor:
     """Standardize over some dimensions of the input, or of its elements in the shape `split`."""
-    if not input.numel():
+    array = input._array
+    if not array.size:
         return input.clone()
-    return _standard(input, split=split or tuple(input.shape), dims=tuple(dims), eps=eps)
+    return _standard(input, split=split or array.shape, dims=tuple(dims), eps=eps)
 
 
 def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -123,7 +124,8 @@ def layer_norm(
         RuntimeError: the input's last dimensions are not `normalized_shape`.
     """
     dims = _last(input, normalized_shape)
-    _check_elementwise(normalized_shape, weight=weight, bias=bias)
+    if weight is not None or bias is not None:
+        _check_elementwise(normalized_shape, weight=weight, bias=bias)
     return _affine(_standardize(input, dims, eps), weight, bias)
 
 
@@ -158,13 +160,14 @@ def _last(input: Tensor, normalized_shape: Sequence[int], any: str = "*, ") -> t
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
             "element, but got normalized_shape = []"
         )
-    if list(input.shape[-len(shape) :]) != shape:
+    if list(input._array.shape[-len(shape) :]) != shape:
         wanted = ", ".join(map(str, shape))
         raise RuntimeError(
             f"Given normalized_shape={shape}, expected input with shape [{any}{wanted}], but got "
             f"input of size{list(input.shape)}"
         )
-    return tuple(range(input.ndim - len(shape), input.ndim))
+    ndim = input._array.ndim
+    return tuple(range(ndim - len(shape), ndim))
 
 
 def _check_elementwise(normalized_shape: Sequence[int], **parameters: Tensor | None) -> None:

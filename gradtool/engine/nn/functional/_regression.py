@@ -121,7 +121,8 @@ def _smoothed_size(x: Any, *, beta: float) -> Any:
 
 @stepwise
 def _clipped_share(x: Any, *, beta: float) -> Any:
-    out = np.clip(x, -beta, beta)
+    out = np.maximum(x, -beta)
+    np.minimum(out, beta, out=out)
     return np.divide(out, beta, out=out)
 
 
