@@ -74,7 +74,7 @@ def _is_partitioned_fast(x: Any, dim: int) -> bool:
 
 
 def _element_at(x: Any, place: int) -> Any:
-    """What sorting would bring to a place along the last dimension, which is kept."""
+    """The element that sorting would bring to a place along the last dimension, which is kept."""
     return np.partition(x, place, axis=-1)[..., place, None]
 
 

@@ -207,7 +207,7 @@ def _folded_by(g: Any, *, shape: Ints, pairs: Pairs, mode: str) -> Any:
 
 
 def _folded_along(g: Any, shape: Ints, dim: int, mode: str, before: int, after: int) -> Any:
-    """What lies in the middle as it is, and the ends added one by one."""
+    """The transpose along one dimension: the middle as it is, and the ends added one by one."""
     out = np.zeros_like(g, shape=shape)
     source, target = g.swapaxes(0, dim), out.swapaxes(0, dim)
     positions = _places(mode, shape[dim], before, after).tolist()

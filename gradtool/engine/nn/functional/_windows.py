@@ -69,7 +69,7 @@ class WindowPlan:
 
     @functools.cached_property
     def places(self) -> tuple[Any, Any, Any]:
-        """Where windows start, how far on their elements are, and their first real elements."""
+        """Places where windows start, steps to their elements, and their first real elements."""
         starts, offsets, real = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
         for at, (size, step, padding) in enumerate(zip(self.size, self.step, self.padding)):
             extent, apart = self.extents[at], self.dilation[at]
