@@ -55,15 +55,28 @@ def _places_of_most(x: Any, *, dim: int, k: int, largest: bool) -> Any:
     if 4 * k > extent or k == 0:
         return _slice(order_of(x, dim=dim, descending=largest), dim, slice(k)).copy()
     place = extent - k if largest else k - 1
-    found = None
     if _is_partitioned_fast(x, dim):
-        bound = _element_at(x, place)
-        found = _only_places(x >= bound if largest else x <= bound, k)
-    if found is None:
-        chosen = slice(place, None) if largest else slice(k)
-        found = np.sort(_slice(np.argpartition(x, place, axis=dim), dim, chosen), axis=dim)
+        places = _most_by_partition(x, place, k, largest)
+        if places is not None:
+            return places
+    chosen = slice(place, None) if largest else slice(k)
+    found = np.sort(_slice(np.argpartition(x, place, axis=dim), dim, chosen), axis=dim)
     order = order_of(taken_along(x, found, dim=dim), dim=dim, descending=largest)
     return taken_along(found, order, dim=dim)
+
+
+def _most_by_partition(x: Any, place: int, k: int, largest: bool) -> Any:
+    """The same along the last dimension without NaN; None where the least of them has equals."""
+    bound = _element_at(x, place)
+    found = _only_positions(x >= bound if largest else x <= bound, k)
+    if found is None:
+        return None
+    values = x.reshape(-1).take(found)
+    is_negated = largest and x.dtype.kind == "f"  # sooner than an order from behind
+    if is_negated:
+        np.negative(values, out=values)
+    order = order_of(values, dim=1, descending=largest and not is_negated)
+    return (taken_along(found, order, dim=1) % x.shape[-1]).reshape(*x.shape[:-1], k)
 
 
 def _is_partitioned_fast(x: Any, dim: int) -> bool:
@@ -78,14 +91,15 @@ def _element_at(x: Any, place: int) -> Any:
     return np.partition(x, place, axis=-1)[..., place, None]
 
 
-def _only_places(chosen: Any, count: int) -> Any:
-    """Positions of what is true along the last dimension; None unless each row has `count`."""
-    *front, extent = chosen.shape
+def _only_positions(chosen: Any, count: int) -> Any:
+    """Positions of what is true, a row for each along the last dimension of the flattened array.
+
+    None unless there are `count` of them along each.
+    """
     found = np.flatnonzero(chosen)
-    if found.size * extent != chosen.size * count:
+    if found.size * chosen.shape[-1] != chosen.size * count:
         return None
-    found %= extent
-    return found.reshape(*front, count)
+    return found.reshape(-1, count)
 
 
 def _slice_at(dim: int, places: slice) -> tuple[slice, ...]:
@@ -100,9 +114,9 @@ def _median_index(x: Any, *, dim: int) -> Any:
     """Return the place of the lower median, or of the first NaN."""
     at = (x.shape[dim] - 1) // 2
     if _is_partitioned_fast(x, dim):
-        found = _only_places(x == _element_at(x, at), 1)
+        found = _only_positions(x == _element_at(x, at), 1)
         if found is not None:
-            return found.reshape(x.shape[:-1])
+            return (found % x.shape[-1]).reshape(x.shape[:-1])
     order = order_of(x, dim=dim, descending=False)
     middle = order.take(at, axis=dim)
     if x.dtype.kind != "f":
