@@ -38,6 +38,7 @@ _VIEW = "a view, which costs only Python's overhead"
 _WINDOWS = "windows are laid out for one matrix product"
 _PLACED = "the largest element of each window is looked up by its position"
 _EXP = "most of the time is NumPy's exp"
+_SEVERAL = "several NumPy calls for one loop"
 _PLACES = "positions are computed and checked first"
 REASONS = {
     "erf": "NumPy has no erf, and SciPy's takes one number at a time",
@@ -47,6 +48,8 @@ REASONS = {
     "conv1d": _WINDOWS, "conv2d": _WINDOWS, "max_pool2d": _PLACED,
     "softmax": _EXP, "log_softmax": _EXP, "logaddexp": _EXP, "cross_entropy": _EXP,
     "softplus": _EXP,
+    "layer_norm": _SEVERAL, "group_norm": _SEVERAL, "std(-1)": _SEVERAL, "cdist": _SEVERAL,
+    "hardswish": _SEVERAL, "mse_loss": _SEVERAL, "cholesky 5x5": _SEVERAL,
     "gather(0)": _PLACES, "scatter_add(0)": _PLACES, "embedding": _PLACES, "max(-1)": _PLACES,
     "topk(10)": "a partition, a search for the positions, a sort of the result and a gather",
     "median(-1)": "a partition, and a search for where its value is",

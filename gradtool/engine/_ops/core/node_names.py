@@ -56,6 +56,8 @@ class Saving:
         for name, users in self.needed_by.items():
             if users and not _is_needed(users, given):
                 continue
+            if name == "out" and node.plan.out_slot is not None:
+                continue
             held = out._bare() if name == "out" else given.get(name)
             if isinstance(held, Tensor) and node.plan.kept(name, node.saved) is not held:
                 found[name] = held

@@ -30,6 +30,7 @@ from gradtool.engine._ops.linalg.inverses import inv
 from gradtool.engine._ops.linalg.linalg import matmul, mm, vdot
 from gradtool.engine._ops.linalg.matrices import require_square
 from gradtool.engine._ops.reductions.norm import norm
+from gradtool.engine._ops.reductions.reduction import added_up
 from gradtool.engine._ops.shape.axes import permute
 from gradtool.engine._ops.shape.diagonals import tril
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
@@ -274,11 +275,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
                 f"{TYPE_NAMES[each.dtype.name]}"
             )
     check_taken(x1, FLOATS, "cdist")
-    if x1.shape[-1] != x2.shape[-1]:
+    if x1._array.shape[-1] != x2._array.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
-    if p == 2 or not x1.shape[-1]:
+    if p == 2 or not x1._array.shape[-1]:
         return _euclid(x1, x2, by_product=_by_product(x1, x2, compute_mode))
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
@@ -287,14 +288,15 @@ def _by_product(x1: Tensor, x2: Tensor, mode: str | None) -> bool:
     """Return True where PyTorch multiplies matrices, which is fast and loses digits."""
     if mode in ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
         return mode == "use_mm_for_euclid_dist"
-    return max(x1.shape[-2], x2.shape[-2]) > 25
+    return max(x1._array.shape[-2], x2._array.shape[-2]) > 25
 
 
 @ignore_fp_warnings
 def _euclidean(x1: Any, x2: Any, *, by_product: bool) -> Any:
     if not by_product:
         apart = x1[..., :, None, :] - x2[..., None, :, :]
-        return np.sqrt((apart * apart).sum(-1))
+        apart *= apart
+        return np.sqrt(added_up(apart, -1))
     out = np.matmul(x1, x2.swapaxes(-2, -1))
     out *= -2
     out += (x1 * x1).sum(-1)[..., :, None]
