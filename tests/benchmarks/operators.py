@@ -50,6 +50,7 @@ REASONS = {
     "softplus": _EXP,
     "layer_norm": _SEVERAL, "group_norm": _SEVERAL, "std(-1)": _SEVERAL, "cdist": _SEVERAL,
     "hardswish": _SEVERAL, "mse_loss": _SEVERAL, "cholesky 5x5": _SEVERAL,
+    "smooth_l1_loss": _SEVERAL,
     "gather(0)": _PLACES, "scatter_add(0)": _PLACES, "embedding": _PLACES, "max(-1)": _PLACES,
     "topk(10)": "a partition, a search for the positions, a sort of the result and a gather",
     "median(-1)": "a partition, and a search for where its value is",
@@ -116,7 +117,8 @@ def _small_summary(found: Iterable[tuple[Any, ...]]) -> str:
     ]
     return (
         f"These operators take more than {LIMIT:g} times as long there as in PyTorch. Forward: "
-        f"{columns[0]}. With backward: {columns[1]}."
+        f"{columns[0]}. With backward: {columns[1]}. Where no reason is given, it is several calls "
+        "of NumPy's."
     )
 
 

@@ -288,7 +288,7 @@ def _by_product(x1: Tensor, x2: Tensor, mode: str | None) -> bool:
     """Return True where PyTorch multiplies matrices, which is fast and loses digits."""
     if mode in ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
         return mode == "use_mm_for_euclid_dist"
-    return max(x1._array.shape[-2], x2._array.shape[-2]) > 25
+    return bool(max(x1._array.shape[-2], x2._array.shape[-2]) > 25)
 
 
 @ignore_fp_warnings

@@ -106,7 +106,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 @stepwise
 def _sixths(x: Any) -> Any:
     out = x + 3
-    np.minimum(np.maximum(out, 0, out=out), 6, out=out)
+    np.clip(out, 0, 6, out=out)
     return np.multiply(out, 1 / 6, out=out)
 
 
@@ -134,8 +134,7 @@ def _hardswish_of(x: Any) -> Any:
 
 @stepwise
 def _hardswish_slope_of(x: Any) -> Any:
-    out = np.maximum(x, -3)
-    np.minimum(out, 3, out=out)
+    out = np.clip(x, -3, 3)
     out *= 1 / 3
     out += 0.5
     # The slope jumps where the pieces meet: from zero, and to one.

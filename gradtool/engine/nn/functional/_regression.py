@@ -121,8 +121,7 @@ def _smoothed_size(x: Any, *, beta: float) -> Any:
 
 @stepwise
 def _clipped_share(x: Any, *, beta: float) -> Any:
-    out = np.maximum(x, -beta)
-    np.minimum(out, beta, out=out)
+    out = np.clip(x, -beta, beta)
     return np.divide(out, beta, out=out)
 
 
