@@ -5,12 +5,12 @@ from __future__ import annotations
 from gradtool.results.report import CheckResult, Skip, SkipKind
 
 
-def reason(check: CheckResult) -> str | None:
-    """The reason that a check gives, if it has any."""
-    return skip_reason(check.skip) if check.skip else check.reason
+def reason(check: CheckResult, path: str = "") -> str | None:
+    """The reason that a check gives, if it has any; lines are those of `path`."""
+    return skip_reason(check.skip, path) if check.skip else check.reason
 
 
-def skip_reason(skip: Skip) -> str:
+def skip_reason(skip: Skip, path: str = "") -> str:
     """The words for a skip: ``blocked by GT101``, ``no jvp``."""
     detail = skip.detail or ""
     match skip.kind:
@@ -23,7 +23,8 @@ def skip_reason(skip: Skip) -> str:
         case SkipKind.IGNORED:
             return f"ignored by the configuration: {detail}"
         case SkipKind.IGNORED_BY_COMMENT:
-            return f"ignored by a comment on line {skip.line}: {detail}"
+            where = f"{path}:{skip.line}" if path else f"line {skip.line}"
+            return f"ignored by a comment on {where}: {detail}"
         case SkipKind.LEFT_OUT:
             return "excluded by an option"
         case SkipKind.OUT_OF_TIME:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -75,10 +76,32 @@ def summarize(report: Report) -> Summary:
     )
 
 
-def _found_by_exploring(row: Row) -> bool:
-    return row.case is None and any(
-        finding.case is not None for check in row.checks for finding in check.findings
-    )
+def _extent(report: Report, summary: Summary) -> list[str]:
+    """What the verdicts are of, so that their counts add up to it."""
+    parts = Counter(filter(None, map(_part, rows(report))))
+    named = [plural(parts[words], *words) for words in _PARTS if parts[words]]
+    return [plural(summary.cases, "case"), *named]
+
+
+_EXPLORED = "explored case", "explored cases"
+_WITHOUT_CASE = "Function without a case", "Functions without a case"
+_SKIPPED = "skipped Function", "skipped Functions"
+_AS_A_WHOLE = "Function as a whole", "Functions as a whole"
+_MODULE = "module", "modules"
+_PARTS = _EXPLORED, _WITHOUT_CASE, _SKIPPED, _AS_A_WHOLE, _MODULE
+"""What a row is that is not a case, in one and in several."""
+
+
+def _part(row: Row) -> tuple[str, str] | None:
+    if row.case is not None:
+        return None
+    if row.function is None:
+        return _MODULE
+    if any(finding.case is not None for check in row.checks for finding in check.findings):
+        return _EXPLORED
+    if row.verdict is Verdict.SKIPPED:
+        return _SKIPPED
+    return _AS_A_WHOLE if row.function.cases else _WITHOUT_CASE
 
 
 def total_cost(report: Report) -> Cost:
@@ -112,18 +135,16 @@ def seeds(report: Report) -> str:
 
 
 def opening(report: Report, summary: Summary) -> str:
-    """The extent of the run: ``3 Functions, 4 cases``."""
+    """The extent of the run: ``3 Functions, 4 cases and 1 explored case``."""
     stopped = "interrupted: " if report.interrupted else ""
     more = f" with {report.seeds} seeds" if report.seeds > 1 else ""
-    cases = plural(summary.cases, "case")
-    explored = sum(_found_by_exploring(row) for row in rows(report))
-    if explored:
-        cases = f"{cases} and {plural(explored, 'explored case')}"
-    return f"{stopped}{plural(summary.functions, 'Function')}, {cases}{more}"
+    *first, last = _extent(report, summary)
+    extent = f"{', '.join(first)} and {last}" if first else last
+    return f"{stopped}{plural(summary.functions, 'Function')}, {extent}{more}"
 
 
-def remarks(report: Report, summary: Summary) -> str:
-    """The text after the counts: warnings, notes, known findings and what was not checked."""
+def remarks(summary: Summary) -> str:
+    """The text after the counts: warnings, notes and known findings."""
     parts = []
     if summary.warnings:
         parts.append(plural(summary.warnings, "warning"))
@@ -131,22 +152,23 @@ def remarks(report: Report, summary: Summary) -> str:
         parts.append(plural(summary.notes, "note"))
     if summary.known:
         parts.append(f"{plural(summary.known, 'finding')} in the baseline")
-    listed = f"; {', '.join(parts)}" if parts else ""
-    return f"{listed}; {_unchecked_remark(report, summary)}"
+    return f"; {', '.join(parts)}" if parts else ""
 
 
-def _unchecked_remark(report: Report, summary: Summary) -> str:
-    left = "; ".join(summary.unchecked)
+def unchecked_remark(report: Report, summary: Summary) -> tuple[str, tuple[str, ...]]:
+    """The heading of what was not checked, and its phrases."""
     if any(answers(check) for check in report.checks()):
-        return f"not checked: {left or 'nothing'}"
-    return f"nothing was checked: {left}" if left else "nothing was checked"
+        return "not checked", summary.unchecked or ("nothing",)
+    return "nothing was checked", summary.unchecked
 
 
 def summary_line(report: Report) -> str:
-    """The last line of every report for people."""
+    """The summary in one line, for formats that have no room for more."""
     summary = summarize(report)
     counted = ", ".join(text for _, text in counts(summary))
-    return f"{opening(report, summary)}: {counted}{remarks(report, summary)}"
+    heading, left = unchecked_remark(report, summary)
+    told = f"{heading}: {'; '.join(left)}" if left else heading
+    return f"{opening(report, summary)}: {counted}{remarks(summary)}; {told}"
 
 
 _SOME = "some {} checks"
@@ -163,6 +185,8 @@ _FAMILIES = {
     Family.DEVICES: "devices",
 }
 """Names for rules that prove nothing by themselves; one of no known family goes by its code."""
+
+_PARTIAL = {words for words in _FAMILIES.values() if words.startswith("some ")}
 
 _DEPENDENT = "checks that depend on"
 
@@ -189,10 +213,11 @@ def _whole(report: Report, listed: list[Row]) -> Iterator[str]:
     if modules:
         yield f"{plural(len(modules), 'module')} that cannot be imported{_names(modules)}"
     # One that has no checks of its own either was not reached before an interruption.
-    functions = [f for _, f in report.functions() if f.checks and not f.cases]
+    functions = [(m, f) for m, f in report.functions() if f.checks and not f.cases]
+    is_one = len(report.modules) == 1
     for words, holds in _WITHOUT_CASES:
-        names = [f.name for f in functions if holds(f)]
-        functions = [f for f in functions if not holds(f)]
+        names = [f.name if is_one else f"{m.path}::{f.name}" for m, f in functions if holds(f)]
+        functions = [(m, f) for m, f in functions if not holds(f)]
         if names:
             yield f"{plural(len(names), 'Function')} {words}{_names(names, _LISTED)}"
 
@@ -214,29 +239,51 @@ def _names(names: Sequence[str], most: int = _NAMED) -> str:
 
 def _skipped(listed: list[Row]) -> Iterator[str]:
     """Checks skipped in cases that did not fail, grouped by family and reason."""
-    groups: Counter[tuple[str, str]] = Counter()
+    groups: dict[tuple[str, str], _Group] = {}
     for row in listed:
         if row.case is not None and not _has_failed(row):
-            groups.update(_reasons(row))
-    for (what, given), count in groups.items():
-        why = f" ({given})" if given else ""
-        yield f"{what} {'in' if what.startswith(_DEPENDENT) else 'of'} {plural(count, 'case')}{why}"
+            for key, rules in _reasons(row).items():
+                groups.setdefault(key, _Group()).add(rules)
+    for (what, why), group in groups.items():
+        yield group.phrase(what, why)
 
 
-def _reasons(row: Row) -> list[tuple[str, str]]:
-    """Each once, in the order of the checks: that of a set differs from run to run."""
-    found = dict.fromkeys(_what_and_why(check) for check in row.checks if is_left_out(check))
+@dataclass
+class _Group:
+    """The cases in which some rules were skipped for one reason."""
+
+    cases: int = 0
+    rules: list[str] = field(default_factory=list)
+
+    def add(self, rules: list[str]) -> None:
+        self.cases += 1
+        self.rules += rules
+
+    def phrase(self, what: str, why: str) -> str:
+        """``double backward of 2 cases (declared once_differentiable)``; of a part, its rules."""
+        named = sorted(set(self.rules)) if what in _PARTIAL else []
+        codes = ", ".join(named) if len(named) <= _NAMED else ""
+        about = ": ".join(filter(None, (codes, why)))
+        link = "in" if what.startswith(_DEPENDENT) else "of"
+        return f"{what} {link} {plural(self.cases, 'case')}{f' ({about})' if about else ''}"
+
+
+def _reasons(row: Row) -> dict[tuple[str, str], list[str]]:
+    """The rules by what they check and why it was skipped, in the order of the checks."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for check in filter(is_left_out, row.checks):
+        found.setdefault(_what_and_why(row, check), []).append(check.rule)
     included = {(_SOME.format(what), why) for what, why in found}
-    return [each for each in found if each not in included]
+    return {key: rules for key, rules in found.items() if key not in included}
 
 
-def _what_and_why(check: CheckResult) -> tuple[str, str]:
+def _what_and_why(row: Row, check: CheckResult) -> tuple[str, str]:
     broken = rests_on(check)
     if broken:
         return f"{_DEPENDENT} {broken}", ""
     words = (words for family, words in _FAMILIES.items() if check.rule in family)
     what = check.proves or next(words, check.rule)
-    return what, one_line(reason(check) or "")
+    return what, one_line(reason(check, row.module.path) or "")
 
 
 def _left_out(report: Report) -> Iterator[str]:

@@ -14,6 +14,8 @@ from gradtool.results.report import (
     ModuleResult,
     Report,
     Severity,
+    Skip,
+    SkipKind,
     Verdict,
 )
 from tests.report.reasons import skipped_check
@@ -29,9 +31,10 @@ def test_every_row_is_counted_once(report: Report) -> None:
 
 def test_the_last_line_says_what_was_not_checked(report: Report) -> None:
     assert summary_line(report) == (
-        "6 Functions, 7 cases: 2 passed, 2 failed, 1 unverified, 3 errors, 1 skipped; "
+        "6 Functions, 7 cases, 1 Function without a case and 1 module: "
+        "2 passed, 2 failed, 1 unverified, 3 errors, 1 skipped; "
         "1 warning, 1 note; not checked: 1 module that cannot be imported (ops/broken.py); "
-        "1 Function without a case (Opaque); "
+        "1 Function without a case (ops/special.py::Opaque); "
         "double backward of 1 case (declared once_differentiable); "
         "device comparison of 1 case (no CUDA device); "
         "2 rules excluded by --select or --ignore (GT502, GT507); "
@@ -64,7 +67,7 @@ def test_a_run_that_checked_nothing_says_so() -> None:
     only_ran = run((CheckResult(rule="GT003", verdict=Verdict.PASS),))
     assert summary_line(only_ran).endswith("nothing was checked")
     skipped = run((skipped_check("GT101", "no GPU"),))
-    told = "nothing was checked: some gradient checks of 1 case (no GPU)"
+    told = "nothing was checked: some gradient checks of 1 case (GT101: no GPU)"
     assert summary_line(skipped).endswith(told)
 
 
@@ -81,10 +84,11 @@ def test_what_was_not_checked_is_told_in_the_order_of_the_checks() -> None:
     rules = ("GT201", "GT301", "GT401", "GT501", "GT601", "GT701")
     skips = (skipped_check(r, "no time") for r in rules)
     line = summary_line(run((CheckResult(rule="GT101", verdict=Verdict.PASS), *skips)))
-    kinds = "double backward", "forward mode", "batching", "some contract checks"
-    told = "; ".join(
-        f"{kind} of 1 case (no time)" for kind in (*kinds, "some numeric checks", "devices")
-    )
+    kinds = {
+        "double backward": "", "forward mode": "", "batching": "",
+        "some contract checks": "GT501: ", "some numeric checks": "GT601: ", "devices": "",
+    }  # fmt: skip
+    told = "; ".join(f"{kind} of 1 case ({rule}no time)" for kind, rule in kinds.items())
     assert line.endswith(f"not checked: {told}")
 
 
@@ -121,8 +125,21 @@ def test_a_derivative_that_is_not_checked_stands_for_the_rest_of_its_family() ->
         f"gradient of 1 case ({why})",
     )
     assert unchecked(run((passed, skipped_check("GT118", why)))) == (
-        f"some gradient checks of 1 case ({why})",
+        f"some gradient checks of 1 case (GT118: {why})",
     )
+
+
+def test_a_comment_that_ignores_a_rule_is_told_with_its_file() -> None:
+    skip = Skip(kind=SkipKind.IGNORED_BY_COMMENT, line=7, detail="nobody changes x")
+    ignored = CheckResult(rule="GT505", verdict=Verdict.SKIPPED, skip=skip)
+    assert unchecked(run((ignored,))) == (
+        "some contract checks of 1 case (GT505: ignored by a comment on a.py:7: nobody changes x)",
+    )
+
+
+def test_many_rules_of_a_family_are_not_named() -> None:
+    skips = tuple(skipped_check(f"GT50{i}", "no time") for i in range(1, 6))
+    assert unchecked(run(skips)) == ("some contract checks of 1 case (no time)",)
 
 
 def test_a_failure_found_by_exploring_is_no_case_of_the_function() -> None:

@@ -9,9 +9,20 @@ from rich.text import Text
 from gradtool.report.findings import problems
 from gradtool.report.jacobian import window
 from gradtool.report.rows import rows
+from gradtool.report.summary import summarize
 from gradtool.report.terminal import plain, render
 from gradtool.report.terminal.console import Page, make_console
-from gradtool.results.report import CheckResult, Finding, Location, Report, Severity, Verdict
+from gradtool.results.report import (
+    CheckResult,
+    Finding,
+    Location,
+    Report,
+    Severity,
+    Skip,
+    SkipKind,
+    Verdict,
+)
+from tests.report.reasons import skipped_check
 
 
 class Terminal(io.StringIO):
@@ -95,8 +106,9 @@ def renamed(report: Report, name: str) -> Report:
 
 def test_quiet_leaves_out_the_header_and_the_table(passing_report: Report) -> None:
     text = plain(passing_report, verbosity=-1)
-    assert len(text.splitlines()) == 1
-    assert text.startswith("2 Functions, 2 cases in 20 ms: 2 passed")
+    counted, unchecked = text.splitlines()
+    assert counted.startswith("2 Functions, 2 cases in 20 ms: 2 passed")
+    assert unchecked.startswith("not checked: ")
 
 
 def test_arguments_that_were_chosen_are_shown_and_others_on_request(report: Report) -> None:
@@ -114,6 +126,27 @@ def test_a_row_says_why_a_derivative_was_not_asked_for(report: Report) -> None:
     assert "gradient, no double backward: declared once_differentiable" in plain(report)
 
 
+def test_a_row_whose_gradient_is_a_surrogate_says_so_once(report: Report) -> None:
+    skip = Skip(kind=SkipKind.REPORTED, blocked_by="GT120")
+    gradient = CheckResult(rule="GT101", verdict=Verdict.SKIPPED, skip=skip, proves="gradient")
+    second = skipped_check("GT201", "the gradient is a surrogate", "double backward")
+    note = Finding(
+        rule="GT120", name="surrogate-gradient", severity=Severity.NOTE, message="is one",
+        node_id="a.py::F", location=Location(path="a.py"),
+    )  # fmt: skip
+    told = CheckResult(rule="GT120", verdict=Verdict.FAIL, findings=(note,))
+    table = plain(with_checks(report, gradient, second, told))
+    (row,) = (line for line in table.splitlines() if "gradient not compared" in line)
+    assert row.endswith("  gradient not compared (GT120 surrogate-gradient)")
+
+
+def test_what_was_not_checked_is_a_list(report: Report) -> None:
+    lines = plain(report).splitlines()
+    listed = lines[lines.index("not checked:") + 1 :]
+    assert len(listed) == len(summarize(report).unchecked)
+    assert "  1 Function without a case (ops/special.py::Opaque)" in listed
+
+
 def test_verdicts_that_stop_the_gate_are_in_capitals(report: Report) -> None:
     words = {line.split()[0] for line in plain(report).splitlines() if line.startswith("  ")}
     assert {"pass", "FAIL", "ERROR", "UNVERIFIED", "skipped"} <= words
@@ -129,11 +162,15 @@ def with_only(report: Report, severity: Severity, *, strict: bool) -> Report:
         location=Location(path="a.py", line=1),
     )
     check = CheckResult(rule="GT506", verdict=Verdict.FAIL, findings=(finding,))
+    return msgspec.structs.replace(with_checks(report, check), strict=strict)
+
+
+def with_checks(report: Report, *checks: CheckResult) -> Report:
     module = report.modules[0]
-    case = msgspec.structs.replace(module.functions[0].cases[0], checks=(check,))
+    case = msgspec.structs.replace(module.functions[0].cases[0], checks=checks)
     function = msgspec.structs.replace(module.functions[0], cases=(case,))
     module = msgspec.structs.replace(module, functions=(function,))
-    return msgspec.structs.replace(report, modules=(module,), strict=strict)
+    return msgspec.structs.replace(report, modules=(module,))
 
 
 def test_a_warning_fails_its_row_when_strict_only(report: Report) -> None:

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 from gradtool.report.findings import advice, margin, place, problems, title, worst_first
 from gradtool.report.rows import Row, rows
-from gradtool.report.summary import counts, opening, remarks, seeds, summarize
+from gradtool.report.summary import (
+    counts,
+    opening,
+    remarks,
+    seeds,
+    summarize,
+    unchecked_remark,
+)
 from gradtool.report.verdicts import STOPPING
 from gradtool.report.words import duration, one_line, plural, printable
 from gradtool.results.report import Finding, Report, Severity, Verdict
@@ -52,8 +59,10 @@ def _head(report: Report) -> Iterator[str]:
     ran_on = report.environment
     yield "## gradtool"
     yield ""
-    yield escaped(f"{opening(report, summary)} in {duration(report.seconds)}: {counted}") + "  "
-    yield escaped(remarks(report, summary).removeprefix("; "))
+    took = duration(report.seconds)
+    yield escaped(f"{opening(report, summary)} in {took}: {counted}{remarks(summary)}")
+    yield ""
+    yield from _unchecked(*unchecked_remark(report, summary))
     yield ""
     yield escaped(
         f"gradtool {ran_on.gradtool}, {ran_on.engine} engine, {ran_on.device}, "
@@ -62,6 +71,15 @@ def _head(report: Report) -> Iterator[str]:
     if report.notices:
         yield ""
         yield from (f"- {escaped(one_line(notice))}" for notice in report.notices)
+
+
+def _unchecked(heading: str, phrases: tuple[str, ...]) -> Iterator[str]:
+    if len(phrases) < 2:
+        yield escaped(": ".join((heading, *phrases)))
+        return
+    yield f"{heading}:"
+    yield ""
+    yield from (f"- {escaped(phrase)}" for phrase in phrases)
 
 
 def _table(listed: list[Row]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from gradtool.report.summary import (
     seeds,
     summarize,
     total_cost,
+    unchecked_remark,
 )
 from gradtool.report.verdicts import STOPPING, overall
 from gradtool.report.words import branches, duration, evaluations, evidence
@@ -82,6 +83,7 @@ def _header(report: Report, listed: list[Row]) -> ET.Element:
         "header",
         element("h1", "gradtool ", badge),
         element("p", *_counts(report, summary), class_="summary"),
+        *_unchecked(*unchecked_remark(report, summary)),
         _facts(report) if listed or report.notices else None,
     )
 
@@ -91,7 +93,15 @@ def _counts(report: Report, summary: Summary) -> Iterator[Child]:
     for index, (verdict, text) in enumerate(counts(summary)):
         yield ", " if index else None
         yield element("b", text, class_=verdict.value) if text[:2] != "0 " else text
-    yield remarks(report, summary)
+    yield remarks(summary)
+
+
+def _unchecked(heading: str, phrases: tuple[str, ...]) -> Iterator[ET.Element]:
+    if len(phrases) < 2:
+        yield element("p", ": ".join((heading, *phrases)))
+        return
+    yield element("p", f"{heading}:")
+    yield element("ul", *(element("li", phrase) for phrase in phrases))
 
 
 def _facts(report: Report) -> ET.Element:

@@ -11,7 +11,15 @@ from rich.text import Text
 from gradtool.report.findings import problems
 from gradtool.report.formats.concise import finding_line
 from gradtool.report.rows import rows
-from gradtool.report.summary import counts, opening, remarks, seeds, summarize, total_cost
+from gradtool.report.summary import (
+    counts,
+    opening,
+    remarks,
+    seeds,
+    summarize,
+    total_cost,
+    unchecked_remark,
+)
 from gradtool.report.terminal.console import DIM, STRONG, VERDICTS, Page, make_console
 from gradtool.report.terminal.durations import write_durations
 from gradtool.report.terminal.findings import write_findings
@@ -45,7 +53,7 @@ def render(
         write_durations(page, report, most=durations, verbosity=verbosity)
     if verbosity >= 0:
         _write_cost(page, report)
-    page.wrapped(_summary(report))
+    _write_summary(page, report)
 
 
 def plain(
@@ -91,15 +99,25 @@ def _write_cost(page: Page, report: Report) -> None:
         page.whole(Text(evaluations(cost), style=DIM))
 
 
-def _summary(report: Report) -> Text:
-    """The same line as `summary_line`, with the time, and colour for counts that are not zero."""
+def _write_summary(page: Page, report: Report) -> None:
+    """The counts with the time, in colour if not zero; below, what was not checked."""
     summary = summarize(report)
     counted = [
         Text(text, style=DIM if text.startswith("0 ") else VERDICTS[verdict])
         for verdict, text in counts(summary)
     ]
     line = Text(f"{opening(report, summary)} in {duration(report.seconds)}: ")
-    return line.append_text(Text(", ").join(counted)).append(remarks(report, summary))
+    page.wrapped(line.append_text(Text(", ").join(counted)).append(remarks(summary)))
+    _write_unchecked(page, *unchecked_remark(report, summary))
+
+
+def _write_unchecked(page: Page, heading: str, phrases: tuple[str, ...]) -> None:
+    if len(phrases) < 2:
+        page.wrapped(Text(": ".join((heading, *phrases))), indent=2, first=Text())
+        return
+    page.whole(Text(f"{heading}:"))
+    for phrase in phrases:
+        page.wrapped(Text(phrase), indent=4, first=Text("  "))
 
 
 def render_cases(modules: Iterable[ModuleResult], console: Console, *, quiet: bool = False) -> None:

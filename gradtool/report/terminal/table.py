@@ -12,7 +12,7 @@ from gradtool.report.rows import Row
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, VERDICTS, Page
 from gradtool.report.verdicts import STOPPING, standing, stops
 from gradtool.report.words import branches, duration, evidence, one_line, plural, printable
-from gradtool.results.report import CheckResult, Finding, Verdict, is_left_out, rests_on
+from gradtool.results.report import CheckResult, Finding, SkipKind, Verdict, is_left_out, rests_on
 
 _INDENT = 2
 _GAP = 2
@@ -145,10 +145,11 @@ def _outcome(row: Row, strict: bool) -> Text:
     found = [finding for check in row.checks for finding in check.findings]
     parts += _known(found)
     parts = parts or _right(row)
+    told = _named_instead(row)
     parts += [
         Text(f"{finding.severity.value} {finding.rule}", style=SEVERITIES[finding.severity])
         for finding in found
-        if not finding.known and not stops(finding, strict=strict)
+        if not finding.known and not stops(finding, strict=strict) and finding.rule != told
     ]
     return Text(", ").join(parts)
 
@@ -170,6 +171,9 @@ def _right(row: Row) -> list[Text]:
     """The derivatives that passed, and why others were not asked for."""
     if row.case is None:
         return [Text("no case was checked", style=DIM)]
+    if _uncompared(row) is not None:
+        # What else was not checked follows from this.
+        return [Text(f"gradient not compared ({_why_not_compared(row)})", style=DIM)]
     proofs = [check for check in row.checks if check.proves]
     passed = [check.proves or "" for check in proofs if check.verdict is Verdict.PASS]
     skipped = [check for check in proofs if is_left_out(check) and reason(check)]
@@ -182,6 +186,27 @@ def _right(row: Row) -> list[Text]:
     broken = dict.fromkeys(filter(None, map(rests_on, skipped)))
     parts += [Text(f"no checks that depend on {code}", style=DIM) for code in broken]
     return parts or [Text("no derivative was checked", style=DIM)]
+
+
+def _uncompared(row: Row) -> CheckResult | None:
+    """The check of the gradient, if it was skipped for a reason."""
+    return next(
+        (c for c in row.checks if c.proves == "gradient" and is_left_out(c) and reason(c)), None
+    )
+
+
+def _named_instead(row: Row) -> str | None:
+    """The rule that reports why the gradient was not compared."""
+    check = _uncompared(row)
+    skip = check.skip if check else None
+    return skip.blocked_by if skip and skip.kind is SkipKind.REPORTED else None
+
+
+def _why_not_compared(row: Row) -> str:
+    check = _uncompared(row)
+    told = _named_instead(row)
+    named = (f"{f.rule} {f.name}" for c in row.checks for f in c.findings if f.rule == told)
+    return next(named, one_line((check and reason(check)) or ""))
 
 
 def _check_lines(checks: tuple[CheckResult, ...], *, every: bool) -> Iterator[str]:
