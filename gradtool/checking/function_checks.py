@@ -110,9 +110,6 @@ def _loose(cases: Sequence[Checked]) -> tuple[Finding, ...]:
 def _not_executed(
     planned: PlannedFunction, cases: Sequence[Checked], coverage: Coverage | None
 ) -> CheckResult:
-    covered = (
-        f"; exploration took {coverage.covered} of {coverage.branches} branches" if coverage else ""
-    )
     executed = frozenset[SourceLine]().union(*(case.executed for case in cases))
     selected = planned.unit.settings.codes
     missing = sorted(
@@ -125,13 +122,22 @@ def _not_executed(
             codes.NOT_EXECUTED,
             planned.unit.node,
             planned.unit.settings,
-            message=f"no case executes {_listed(lines)} of {method}{covered}",
+            message=_told(f"{_listed(lines)} of {method}", coverage),
             location=Location(path=shown_path(Path(lines[0].path)), line=lines[0].line),
             hint="add a case that takes this branch",
         )
-        for method, lines in _by_method(missing)
+        for method, lines in sorted(_by_method(missing), key=lambda each: each[1][0].line)
     )
     return CheckResult(rule=codes.NOT_EXECUTED, verdict=Verdict.PASS, findings=findings)
+
+
+def _told(lines: str, coverage: Coverage | None) -> str:
+    if coverage is None:
+        return f"no case executes {lines}"
+    if not coverage.missing:
+        return f"only exploration executes {lines}; no case does"
+    covered = f"{coverage.covered} of {coverage.branches} branches"
+    return f"no case executes {lines}; exploration took {covered}"
 
 
 @cache

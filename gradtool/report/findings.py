@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from gradtool.report.verdicts import STOPPING
 from gradtool.report.words import is_nan, magnitude, number, one_line, plural, printable
@@ -11,6 +12,7 @@ from gradtool.results.report import (
     Evidence,
     Finding,
     Location,
+    ModuleResult,
     Report,
     RuleInfo,
     Severity,
@@ -18,21 +20,21 @@ from gradtool.results.report import (
 
 
 def problems(report: Report, *, known: bool = False) -> Iterator[Finding]:
-    """Every finding, and one for each stopping check that has none, in the order of the checks.
+    """Every finding, and one for each stopping check that has none, the worst of a module first.
 
     Those that a baseline has are among them only if `known` says so.
     """
-    return (finding for finding in _all(report) if known or not finding.known)
+    found = chain.from_iterable(worst_first(_of_module(module)) for module in report.modules)
+    return (finding for finding in found if known or not finding.known)
 
 
-def _all(report: Report) -> Iterator[Finding]:
-    for module in report.modules:
-        yield from check_findings(module.checks, module.path, Location(path=module.path))
-        for function in module.functions:
-            name = f"{module.path}::{function.name}"
-            yield from check_findings(function.checks, name, function.location)
-            for case in function.cases:
-                yield from check_findings(case.checks, f"{name}[{case.name}]", function.location)
+def _of_module(module: ModuleResult) -> Iterator[Finding]:
+    yield from check_findings(module.checks, module.path, Location(path=module.path))
+    for function in module.functions:
+        name = f"{module.path}::{function.name}"
+        yield from check_findings(function.checks, name, function.location)
+        for case in function.cases:
+            yield from check_findings(case.checks, f"{name}[{case.name}]", function.location)
 
 
 def check_findings(

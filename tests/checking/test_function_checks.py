@@ -70,6 +70,15 @@ def test_a_branch_that_no_case_takes_is_noted(write: Write) -> None:
     assert check(check_options(paths=("ops.py",))).verdict is Verdict.PASS
 
 
+def test_lines_of_two_methods_are_noted_in_the_order_of_the_source(write: Write) -> None:
+    branch = "        if exponent == 3:\n            x = x * 1\n"
+    module = BRANCHES.replace("        ctx.save", f"{branch}        ctx.save", 1)
+    write({"ops.py": module, "gradtool.yaml": config("Power", CASES.format("", 2, ""))})
+    first, second = found()
+    assert "of forward" in first.message
+    assert "of backward" in second.message
+
+
 def test_cases_execute_lines_together(write: Write) -> None:
     write({"ops.py": BRANCHES, "gradtool.yaml": config("Power", CASES.format("", 3, ""))})
     assert found() == []

@@ -173,6 +173,13 @@ def test_what_nothing_took_is_named(tmp_path: Path) -> None:
     assert "branches:" not in plain(report)
 
 
+def test_lines_that_only_exploration_executes_are_noted_as_such(tmp_path: Path) -> None:
+    report = explored(tmp_path, BY_NUMBER.format(slope="3 * x**2"))
+    told = {each.message for each in report.findings()}
+    assert told
+    assert all(text.startswith("only exploration executes line ") for text in told)
+
+
 def test_nothing_is_counted_where_nothing_is_explored(tmp_path: Path) -> None:
     report = explored(tmp_path, UNREACHABLE, explore="off")
     assert coverage(report) is None
