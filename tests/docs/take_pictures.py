@@ -20,28 +20,16 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.docs.blocks import blocks
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pictures"
 
-CUBE = """import torch
-from torch.autograd import Function
-
-
-class Cube(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * x * x
-
-    @staticmethod
-    def sample_inputs():
-        yield (torch.randn(3, dtype=torch.double),)
-"""
+CUBE = next(b.text for b in blocks(ROOT / "docs" / "quick-start.md") if "my_ops.py" in b.files)
+"""The wrong Function of the quick start."""
 
 THEME = TerminalTheme(
     background=(22, 27, 34),
@@ -116,7 +104,7 @@ SCREENSHOTS = (
     Screenshot("report", "gradtool check my_ops.py --report html=page.html", 900),
     Screenshot("profile", "gradtool profile my_ops.py --report html=page.html", 460),
 )
-WIDTH = 94
+WIDTH = 104
 WINDOW = 1140
 
 

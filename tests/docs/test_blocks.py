@@ -115,8 +115,9 @@ class Place:
     def do(self, block: Block) -> None:
         """Run a block, or check it with what reads it, according to its language."""
         if "output of" in block.marks:
-            printed = self._expect(block, block.marks["output of"])
-            assert matches(settled(block.text), settled(printed)), f"{block.place}:\n{printed}"
+            printed = self.output_of(block)
+            told = f"{block.place}; python tests/docs/write_outputs.py renews numbers:\n{printed}"
+            assert matches(settled(block.text), settled(printed)), told
         elif block.language in ("sh", "console"):
             self._expect(block, block.commands)
         elif block.language == "python" and not block.files:
@@ -125,6 +126,10 @@ class Place:
             refuse_mistakes_of(block, self.folder)
             for command in commands_of(block):
                 self._expect(block, command)
+
+    def output_of(self, block: Block) -> str:
+        """What the command prints whose output the block shows."""
+        return self._expect(block, block.marks["output of"])
 
     def _expect(self, block: Block, commands: str) -> str:
         """What the commands print; they must end as the block says."""
