@@ -115,7 +115,7 @@ def _section(finding: Finding) -> str:
     if finding.evidence is not None:
         lines += [f"- {label}: {_code(text.strip())}" for label, text in margin(finding.evidence)]
     lines += [
-        f"- {label}: {_code(text) if label == 'replay' else escaped(text)}"
+        f"- {label}: {escaped(text) if label == 'hint' else _code(text)}"
         for label, text in advice(finding)
     ]
     return "\n".join(lines) + "\n"

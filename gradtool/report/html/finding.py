@@ -10,6 +10,7 @@ from gradtool.report.findings import evidence_lines, place
 from gradtool.report.html.elements import Child, element, folded, with_code
 from gradtool.report.html.heatmap import heatmaps, key
 from gradtool.report.html.plot import error_plot
+from gradtool.report.html.rule import rule_page
 from gradtool.report.jacobian import Cell, Window, window
 from gradtool.report.words import one_line
 from gradtool.results.report import Evidence, Finding, JacobianBlock, RuleInfo
@@ -150,5 +151,5 @@ def _about(finding: Finding, rule: RuleInfo | None) -> ET.Element | None:
     if rule is None:
         return None
     link = element("a", f"{rule.code} in the docs", href=rule_address(rule.code))
-    page = element("pre", rule.page)
-    return folded(f"About {finding.rule}: {rule.summary}", page, element("p", link))
+    about = f"About {finding.rule}: {rule.summary}"
+    return folded(about, *rule_page(rule), element("p", link))

@@ -24,6 +24,7 @@ body {
 h1 { font-size: 1.5rem; margin: 0 0 .25rem; }
 h2 { font: 600 1rem/1.4 ui-monospace, monospace; margin: 1.75rem 0 .5rem; }
 h4 { font-size: 1rem; margin: 0 0 .25rem; }
+h5 { font-size: .9rem; margin: .75rem 0 .25rem; }
 p { margin: .4rem 0; }
 code, pre, .name, .place, table, .numbers dd {
   font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .86rem;
