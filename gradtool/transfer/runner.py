@@ -251,9 +251,10 @@ class _Run:
             return
         short = sum(not measured.done for measured in self._measured)
         if short:
+            every = len(self._planned)
             self.notices.append(
-                f"the budget of {self._options.budget:g} s ran out before {short} of "
-                f"{len(self._planned)} cells had 15 samples and a spread below 5%"
+                f"when the budget of {self._options.budget:g} s ran out, {every - short} of "
+                f"{every} cells had 15 samples and a spread below 5%"
             )
 
     def _probe(self) -> None:

@@ -172,6 +172,7 @@ def test_an_interrupt_prints_what_was_measured(
     [
         (["--device", "tpu"], "--device must be cpu, cuda or cuda:N, got 'tpu'"),
         (["--size", "many"], "--size: 'many' is not a size; write 4096, 64KiB, 1MiB or 400kB"),
+        (["--scenario", "packed", "--size", "1MiB"], "copies many tensors at once"),
         (["--size", "900TiB"], "900 TiB does not fit: with "),
         (["--direction", "up"], "unknown direction 'up' (known: h2d, d2h, d2d, duplex)"),
         (["--scenario", "pined"], "no scenario matches 'pined' (did you mean 'pinned'?)"),
@@ -211,6 +212,25 @@ def test_the_list_of_scenarios(run: Run) -> None:
     assert code == 0
     assert "pinned          memory that is page-locked" in out
     assert "h2d (blocking, non_blocking), d2h (blocking)" in out
+
+
+def test_the_list_of_some_scenarios(run: Run) -> None:
+    code, out, _ = run("profile-transfer", "--list", "--scenario", "pinned")
+    assert code == 0
+    assert "pageable  " not in out
+    code, out, err = run("profile-transfer", "--list", "--scenario", "pined")
+    assert (code, out) == (2, "")
+    assert "no scenario matches 'pined' (did you mean 'pinned'?)" in err
+
+
+def test_sizes_that_are_named_are_the_only_ones(paper: Callable[..., None], run: Run) -> None:
+    paper()
+    code, _, _ = run(*SMALL, "--report", "json=r.json")
+    assert code == 0
+    cells = json.loads(Path("r.json").read_text())["cells"]
+    assert {(cell.get("tensors", 1), cell["bytes"]) for cell in cells} == {
+        (1, 4 << 10), (1, 64 << 10), (1, 1 << 20),
+    }  # fmt: skip
 
 
 def test_everything_on_the_host_is_marked_as_simulated(run: Run) -> None:

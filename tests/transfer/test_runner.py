@@ -95,6 +95,13 @@ def test_a_budget_that_is_too_short_leaves_reasons() -> None:
     assert missing == {"the budget ran out before the first sample"}
 
 
+def test_a_budget_that_is_short_says_how_many_cells_are_done() -> None:
+    report = run(scenarios=("pageable",), sizes=(4 << 10,), probes=(), budget=0.05, collections=())
+    assert report.notices == (
+        "when the budget of 0.05 s ran out, 1 of 4 cells had 15 samples and a spread below 5%",
+    )
+
+
 def test_probes_that_the_budget_cuts_short_share_a_notice() -> None:
     report = run(sizes=(64 * MIB,), probes=("hazards", "latency"), budget=0.05)
     (notice,) = (each for each in report.notices if "fully measured" in each)

@@ -27,11 +27,18 @@ _Device = Annotated[
     ),
 ]
 _Listing = Annotated[
-    bool, typer.Option("--list", help="List the scenarios without measuring them.")
+    bool,
+    typer.Option(
+        "--list", help="List the scenarios, or those of --scenario, without measuring them."
+    ),
 ]
 _Sizes = Annotated[
     list[str] | None,
-    typer.Option("--size", metavar="SIZES", help="Sizes to copy, such as 64KiB,1MiB."),
+    typer.Option(
+        "--size",
+        metavar="SIZES",
+        help="Sizes to copy, such as 64KiB,1MiB. Leaves out the 1000 copies of 4 kB.",
+    ),
 ]
 _Directions = Annotated[
     list[str] | None,
@@ -126,7 +133,7 @@ def profile_transfer(
     if max_regression is not None and compare is None:
         raise UsageError("--max-regression needs --compare: name an earlier JSON report")
     if listing:
-        return _list
+        return partial(_list, split(scenarios) if scenarios else [])
     flags = {
         "device": device,
         "sizes": split(sizes) if sizes else None,
@@ -140,17 +147,23 @@ def profile_transfer(
     return partial(_profile, flags, config, required, tuple(reports or ()), plot, (quiet, color))
 
 
-def _list() -> ExitCode:
+def _list(patterns: Sequence[str]) -> ExitCode:
     from gradtool.cli.output.streams import reader_may_leave
-    from gradtool.transfer.plan.scenarios import SCENARIOS
+    from gradtool.errors import UsageError
+    from gradtool.transfer.errors import TransferError
+    from gradtool.transfer.plan.plan import chosen_scenarios
 
-    width = max(map(len, SCENARIOS))
+    try:
+        listed = chosen_scenarios(patterns)
+    except TransferError as error:
+        raise UsageError(str(error)) from None
+    width = max(len(scenario.name) for scenario in listed)
     with reader_may_leave(sys.stdout):
-        for name, scenario in SCENARIOS.items():
+        for scenario in listed:
             ways = ", ".join(
                 f"{direction} ({', '.join(modes)})" for direction, modes in scenario.ways.items()
             )
-            print(f"{name:<{width}}  {scenario.about}\n{'':<{width}}  {ways}")
+            print(f"{scenario.name:<{width}}  {scenario.about}\n{'':<{width}}  {ways}")
     return ExitCode.PASSED
 
 
@@ -197,6 +210,9 @@ def _options(flags: dict[str, Any], config: str | None) -> TransferOptions:
     if like is not None:
         options = _only_batches(options, like, flags)
     if flags["sizes"] is not None:
+        if config is None:
+            # Many tensors of a size that nobody asked for would take most of the time.
+            flags["collections"] = ()
         try:
             flags = {**flags, "sizes": tuple(dict.fromkeys(map(parse_size, flags["sizes"])))}
         except ValueError as error:

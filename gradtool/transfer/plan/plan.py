@@ -26,15 +26,20 @@ def plan(options: TransferOptions, machine: Machine) -> list[Cell]:
     Raises:
         TransferError: They name something that does not exist, or select nothing.
     """
-    chosen = _chosen(options.scenarios, on_host=machine.on_host)
+    chosen = chosen_scenarios(options.scenarios, on_host=machine.on_host)
     directions = _directions(options.directions)
     cells = [cell for scenario in chosen for cell in _cells(scenario, directions, options, machine)]
     cells += [_row(row, machine) for row in options.rows]
-    if not cells and not options.probes:
-        raise TransferError(
-            "nothing to measure: no scenario copies in that direction; --list shows the scenarios"
-        )
+    asks_for_cells = options.scenarios and options.sizes
+    if not cells and (asks_for_cells or not options.probes):
+        raise TransferError(f"nothing to measure: {_nothing(chosen, options)}")
     return cells
+
+
+def _nothing(chosen: Sequence[Scenario], options: TransferOptions) -> str:
+    if not options.collections and all(each.collections_only for each in chosen):
+        return f"{chosen[0].name} copies many tensors at once: omit --size"
+    return "no scenario copies in that direction; --list shows the scenarios"
 
 
 COMPARED_FIRST = ("pageable", "pinned")
@@ -57,7 +62,12 @@ def cells_in_turn(cells: Iterable[Cell]) -> list[list[Cell]]:
     return [turns[turn] for turn in sorted(turns)]
 
 
-def _chosen(patterns: Sequence[str], *, on_host: bool) -> list[Scenario]:
+def chosen_scenarios(patterns: Sequence[str], *, on_host: bool = False) -> list[Scenario]:
+    """The scenarios that match a pattern; without one, those that are measured by default.
+
+    Raises:
+        TransferError: A pattern matches none.
+    """
     if not patterns:
         return [each for each in SCENARIOS.values() if not (on_host and each.only_when_named)]
     names: list[str] = []
