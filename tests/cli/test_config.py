@@ -38,6 +38,17 @@ def test_each_value_is_told_with_its_origin(run: Run) -> None:
     assert rows["Square"] == ("1 case, GT505 ignored", "gradtool.yaml")
 
 
+def test_entries_of_other_files_are_left_out_for_a_file(run: Run) -> None:
+    Path("a.py").write_text("")
+    keys = ("a.py::Square", "b.py::Cube", "Anywhere")
+    entries = "".join(f"  '{key}': {{cases: [{{args: [1]}}]}}\n" for key in keys)
+    Path("gradtool.yaml").write_text(f"version: 1\nfunctions:\n{entries}")
+    rows = told(run("config", "a.py")[1])
+    assert {"a.py::Square", "Anywhere"} <= rows.keys()
+    assert "b.py::Cube" not in rows
+    assert "b.py::Cube" in told(run("config", ".")[1])
+
+
 def test_without_a_file_the_defaults_hold(run: Run) -> None:
     code, out, _ = run("config")
     assert code == 0

@@ -45,6 +45,16 @@ def test_cases_are_written_and_checked(project, capfd):
     assert "1 Function, 2 cases" in out
 
 
+def test_findings_of_recorded_cases_name_the_configuration_only_where_it_is_not_found(
+    project, capfd
+):
+    (project / "ops.py").write_text(OPS.replace("2 * g", "3 * g"))
+    record()
+    assert "--config" not in capfd.readouterr().out
+    record("--config", "other.yaml")
+    assert "--config other.yaml" in capfd.readouterr().out
+
+
 def test_a_wrong_gradient_fails(project):
     (project / "ops.py").write_text(OPS.replace("2 * g", "3 * g"))
     assert record() == 1
@@ -72,6 +82,13 @@ def test_a_broken_configuration_is_refused_before_the_command_runs(project, capf
     (project / "test_ops.py").write_text("open('ran', 'w')\n")
     assert record() == 2
     assert not (project / "ran").exists()
+
+
+def test_a_command_that_failed_is_not_said_to_call_nothing(project, capfd):
+    (project / "test_ops.py").write_text("def test_it(): assert False\n")
+    assert record() == 5
+    assert "the command exited with code 1" in (err := capfd.readouterr().err)
+    assert "called no Function" not in err
 
 
 def test_nothing_recorded_is_said(project, capfd):

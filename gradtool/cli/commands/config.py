@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,7 +45,7 @@ def _config(path: str, given: Sequence[str], isolated: bool) -> ExitCode:
     found = config_of(path, configured(given, isolated))
     none = "no file (--isolated)" if isolated else "no gradtool.yaml"
     place = none if found.path is None else shown_path(found.path)
-    rows = list(_rows(found, place))
+    rows = list(_rows(found, place, Path(path)))
     keys, values = (max(len(row[column]) for row in rows) for column in (0, 1))
     with reader_may_leave(sys.stdout):
         sys.stdout.write(f"configuration for {path}: {place}\n")
@@ -53,7 +54,7 @@ def _config(path: str, given: Sequence[str], isolated: bool) -> ExitCode:
     return ExitCode.PASSED
 
 
-def _rows(found: Config, place: str) -> Iterator[_Row]:
+def _rows(found: Config, place: str, path: Path) -> Iterator[_Row]:
     from gradtool.config.settings import DEFAULTS
 
     for key in found.check.__struct_fields__:
@@ -62,10 +63,20 @@ def _rows(found: Config, place: str) -> Iterator[_Row]:
         shown = value if is_given else DEFAULTS.get(key)
         origin = found.document.origin(("check", key)) or place
         yield key, spelled(shown), origin if is_given else "default"
-    for name, function in found.functions.items():
+    concerned = (name for name in found.functions if _concerns(found, name, path))
+    for name in concerned:
+        function = found.functions[name]
         cases = f"{len(function.cases)} case{'' if len(function.cases) == 1 else 's'}"
         ignored = [f"{rule} ignored" for rule in function.ignore]
         yield name, ", ".join([cases, *ignored]), ", ".join(_origins(found, name, place))
+
+
+def _concerns(found: Config, name: str, path: Path) -> bool:
+    """Return True if an entry may be for a Function in `path`, a file or a folder."""
+    from gradtool.results.paths import real_path
+
+    owner = name.rpartition("::")[0]
+    return not owner or path.is_dir() or real_path(found.folder / owner) == real_path(path)
 
 
 def _origins(found: Config, name: str, place: str) -> Iterator[str]:

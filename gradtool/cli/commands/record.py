@@ -72,10 +72,11 @@ def _record(
             print(f"{which} not recorded: {each.problem}", file=sys.stderr)
     kept = [each for each in found if each.cases]
     if not kept:
-        print(
-            f"{shlex.join(command)} called no Function that is defined in this folder",
-            file=sys.stderr,
-        )
+        if not code:
+            print(
+                f"{shlex.join(command)} called no Function that is defined in this folder",
+                file=sys.stderr,
+            )
         return ExitCode.NOTHING_CHECKED
     added = _write(path, kept)
     counts = plural(added, "new case"), plural(len(kept), "Function")
@@ -141,7 +142,16 @@ def _check(path: Path, found: Sequence[Recorded]) -> int:
     from gradtool.cli.app import main  # Which imports this module.
 
     nodes = [_shown(each) for each in found]
-    return main(["check", "--config", os.path.relpath(path), *nodes])
+    given = [] if _is_nearest(path, found) else ["--config", os.path.relpath(path)]
+    return main(["check", *given, *nodes])
+
+
+def _is_nearest(path: Path, found: Sequence[Recorded]) -> bool:
+    """Return True if a check of the Functions reads that file by itself."""
+    from gradtool.config.files import find_config
+
+    nearest = {find_config(each.file.resolve().parent) for each in found}
+    return nearest == {path.resolve()}
 
 
 def _shown(recorded: Recorded) -> str:
