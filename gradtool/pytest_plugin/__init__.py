@@ -24,6 +24,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="collect a test for each case of each Function, from modules that are not tests",
     )
+    group.addoption(
+        "--gradtool-baseline",
+        metavar="FILE",
+        help="expect the findings in this baseline of gradtool check: tests with only such xfail",
+    )
+    parser.addini("gradtool_baseline", "the same, relative to pytest's root directory")
     parser.addini(
         "gradtool_config", "configuration file to use instead of the nearest gradtool.yaml"
     )
@@ -76,7 +82,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
         if isinstance(item, CheckItem) and report.when == "call":
             report.sections += item.remarks
-            if report.skipped:
+            if report.skipped and not hasattr(report, "wasxfail"):
                 report.longrepr = (*item.place, report.longrepr[2])
     return report
 

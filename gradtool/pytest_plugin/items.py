@@ -90,14 +90,17 @@ class CheckItem(pytest.Item):
         return path, None if line is None else line - 1, self.name
 
     def runtest(self) -> None:
-        """Pass, fail with the findings, or skip with the reason."""
+        """Pass, fail with the findings, xfail if all are known, or skip with the reason."""
         checks = self.run.answer(self.case)
         stopping = [c for c in checks if standing(c, strict=self.strict) in STOPPING]
         if stopping:
             raise CheckFailedError(self._findings(stopping))
         self.remarks = tuple(self._remarks(checks))
         # A Function has checks of its own only where there is something to say.
-        if checks and overall(checks, strict=self.strict) in (Verdict.SKIPPED, Verdict.KNOWN):
+        verdict = overall(checks, strict=self.strict) if checks else None
+        if verdict is Verdict.KNOWN:
+            pytest.xfail(_known(checks))
+        if verdict is Verdict.SKIPPED:
             pytest.skip(_why_skipped(checks))
         if self.case is None and self.run.has_failed:
             pytest.skip("other arguments are tried once all cases pass")
@@ -118,6 +121,11 @@ class CheckItem(pytest.Item):
 
     def _findings(self, checks: Sequence[CheckResult]) -> list[Finding]:
         return list(check_findings(tuple(checks), self.nodeid, self.run.location))
+
+
+def _known(checks: Sequence[CheckResult]) -> str:
+    found = (finding for check in checks for finding in check.findings if finding.known)
+    return ", ".join(dict.fromkeys(f"{each.rule} {each.name}" for each in found))
 
 
 def _why_skipped(checks: Sequence[CheckResult]) -> str:

@@ -15,6 +15,7 @@ from gradtool.config.options import (
     NumericOptions,
 )
 from gradtool.errors import UsageError
+from gradtool.policy.baseline import Baseline, read_baseline
 from gradtool.pytest_plugin.items import ModuleFile
 from gradtool.run.session import Session
 
@@ -40,7 +41,7 @@ class Run:
                 execution=ExecutionOptions(isolation=hasattr(os, "fork"), jobs=1),
                 strict=config.getini("gradtool_strict"),
             )
-            self.session = Session(options)
+            self.session = Session(options, _baseline(config))
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -61,3 +62,10 @@ class Run:
     def close(self) -> None:
         """End the processes that did the work."""
         self.session.close()
+
+
+def _baseline(config: pytest.Config) -> Baseline | None:
+    named, given = config.getini("gradtool_baseline"), config.getoption("gradtool_baseline")
+    if given:
+        return read_baseline(str(config.invocation_params.dir / given))
+    return read_baseline(str(config.rootpath / named)) if named else None

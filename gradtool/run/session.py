@@ -12,9 +12,10 @@ from gradtool.checking.unit import Unit
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions, Unwatched
 from gradtool.config.settings import Settings
+from gradtool.policy.baseline import Baseline
 from gradtool.policy.changes import RunSettings, apply
 from gradtool.policy.ignores import Comments
-from gradtool.policy.pipeline import policies_of_listing, policies_of_run
+from gradtool.policy.pipeline import policies_of_history, policies_of_listing, policies_of_run
 from gradtool.results.report import FunctionResult, ModuleResult, Report
 from gradtool.run.executors.executor import Executor
 from gradtool.run.executors.selection import open_executor
@@ -29,8 +30,9 @@ class Session:
         UsageError: The options or the configuration that they name are wrong.
     """
 
-    def __init__(self, options: CheckOptions) -> None:
+    def __init__(self, options: CheckOptions, baseline: Baseline | None = None) -> None:
         self._options = options
+        self._history = policies_of_history(baseline, None)
         self._configs = Configs(options.config, options.selection.exclude)
         self._comments = Comments()
         self._stack = contextlib.ExitStack()
@@ -75,7 +77,7 @@ class Session:
             ModuleResult(path=module.shown, checks=(module.problem,)), module.settings
         )
         scope = RunSettings(units={}, modules={module.shown: module.settings})
-        (judged,) = apply(policies_of_listing(scope), raw).modules
+        (judged,) = apply([*policies_of_listing(scope), *self._history], raw).modules
         return dataclasses.replace(module, problem=judged.checks[0])
 
     def listed(self, unit: Unit) -> FunctionResult:
@@ -102,7 +104,7 @@ class Session:
             scope, None if self._options.rules.no_ignores else self._comments
         )
         raw = self._report(ModuleResult(path=unit.shown, functions=(done.function,)), unit.settings)
-        (module,) = apply(policies, raw).modules
+        (module,) = apply([*policies, *self._history], raw).modules
         return module.functions[0]
 
     def _report(self, module: ModuleResult, settings: Settings) -> Report:

@@ -310,3 +310,44 @@ def test_without_the_flag_nothing_of_gradtool_is_loaded(tmp_path: Path) -> None:
     mine, heavy = json.loads((tmp_path / "loaded.json").read_text(encoding="utf-8"))
     assert mine == ["gradtool", "gradtool.package", "gradtool.pytest_plugin"]
     assert heavy == []
+
+
+WRONG = """
+    from torch.autograd import Function
+
+
+    class {0}(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * x
+"""
+
+
+def test_findings_of_a_baseline_are_expected_failures(tmp_path: Path) -> None:
+    module = tmp_path / "my_ops.py"
+    module.write_text(dedent(WRONG.format("Old")), encoding="utf-8")
+    command = [sys.executable, "-m", "gradtool", "check", "my_ops.py", "--write-baseline"]
+    subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    ini = "[pytest]\ngradtool_baseline = gradtool-baseline.json\n"
+    (tmp_path / "pytest.ini").write_text(ini, encoding="utf-8")
+    run = run_pytest(tmp_path, "--gradtool", "-q", "-rx", "my_ops.py")
+    assert run.returncode == pytest.ExitCode.OK, run.stdout
+    assert "XFAIL my_ops.py::Old[inferred] - GT101 wrong-gradient" in run.stdout
+    both = dedent(WRONG.format("Old")) + dedent(WRONG.format("New"))
+    module.write_text(both, encoding="utf-8")
+    run = run_pytest(tmp_path, "--gradtool", "-q", "my_ops.py")
+    assert run.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "1 failed" in run.stdout
+    assert "1 xfailed" in run.stdout
+    run = run_pytest(tmp_path, "--gradtool", "-q", "my_ops.py", "--gradtool-baseline", "no.json")
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no.json does not exist" in run.stderr
