@@ -38,7 +38,7 @@ _PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("gradtool profile-transfer --size 1MiB,64MiB --budget 10 --report json=out.json",),
     ),
     "record": ("recording.md", ("gradtool record -- pytest tests",)),
-    "run": ("engines.md", ("gradtool run train.py --epochs 1",)),
+    "run": ("engines.md", ("gradtool run bench.py --steps 1",)),
     "schema": ("ci.md", ("gradtool schema report",)),
 }
 """For each command, its page of the docs and examples of its use."""

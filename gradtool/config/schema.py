@@ -70,7 +70,7 @@ class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """A function in the module, with the same argument names, whose derivative these gradients
     should equal."""
     ignore: dict[str, str] = {}
-    """Rules to skip: a code or code prefix for each, with a reason."""
+    """Rules to skip: a code, name or family for each, with a reason."""
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -104,7 +104,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     strict: bool | None = None
     """Treat warnings as failures."""
     select: tuple[str, ...] = ()
-    """Check only these rules, given by code or code prefix."""
+    """Check only these rules, given by code, name or family."""
     ignore: tuple[str, ...] = ()
     """Skip these rules. For a single Function, list them under `functions` instead, with a
     reason."""

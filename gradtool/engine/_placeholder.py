@@ -69,6 +69,11 @@ def _message(name: str) -> str:
             f"{name} needs PyTorch: gradtool's engine runs on NumPy and CuPy, and does not have "
             "PyTorch's C++, CUDA or Triton kernels"
         )
+    if _is_below(name, ("torch.optim",)):
+        return (
+            f"gradtool's engine has no optimizers, such as {name}: install PyTorch, or change the "
+            "parameters by hand"
+        )
     return f"gradtool's engine has no {name}; see {DOCS}/names.md for the names it has"
 
 

@@ -131,7 +131,7 @@ def workflow(paths: Sequence[str], functions: int, folder: str, baseline: str | 
 
 
 _WORKFLOW = """\
-# Fails if a gradient is wrong, or if fewer Functions are checked than gradtool init found.
+# Fails if a gradient is wrong, or if fewer Functions are checked than had cases at gradtool init.
 name: gradtool
 
 on:

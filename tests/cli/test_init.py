@@ -116,6 +116,7 @@ def test_a_workflow_is_written_beside_an_existing_configuration(run: Run) -> Non
     steps = written["jobs"]["gradients"]["steps"]
     assert steps[-1]["run"] == "gradtool check ops.py --require-functions 2"
     assert "defaults" not in written["jobs"]["gradients"]
+    assert "if findings remain: gradtool check ops.py --write-baseline, and add --baseline" in out
 
 
 def test_the_workflow_of_a_repository_runs_where_init_ran(

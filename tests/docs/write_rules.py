@@ -31,7 +31,8 @@ rule's page in the terminal.
   rule for one Function, list it in [the configuration](configuration.md) with a reason.
 
 Tests check the examples on every page: the wrong one violates only that rule, and the right one
-violates none.
+violates none. The examples import from `gradtool`, so that they also run without PyTorch. Your
+modules need no change: `torch.autograd.Function` is the same class there.
 """
 
 FOOTER = """
@@ -53,6 +54,8 @@ EFFECTS = {
     Severity.WARNING: "A **warning**: it fails the run with `--strict`.",
     Severity.NOTE: "A **note**: it never fails the run.",
 }
+_MARKS = {"GT120": "warning, or a note if a docstring names the surrogate"}
+"""Severities that depend on the source, in words."""
 
 
 def main() -> None:
@@ -92,7 +95,11 @@ def _table(rules: list[Rule]) -> str:
 
 
 def _summary(rule: Rule) -> str:
-    mark = "" if rule.severity is Severity.ERROR else f" ({rule.severity.value})"
+    mark = (
+        ""
+        if rule.severity is Severity.ERROR
+        else f" ({_MARKS.get(rule.code, rule.severity.value)})"
+    )
     return rule.summary.replace("``", "`").rstrip(".") + mark
 
 

@@ -32,6 +32,11 @@ def test_message_points_to_a_page_that_is_there() -> None:
     assert (Path(__file__).parents[2] / "docs" / "names.md").is_file()
 
 
+def test_an_optimizer_says_what_to_do_without_one() -> None:
+    with pytest.raises(EngineLacksError, match=r"no optimizers, such as torch\.optim\.Adam"):
+        placeholder("torch.optim.Adam")([])
+
+
 def test_attributes_chain_and_are_the_same_each_time() -> None:
     assert placeholder("torch.a").b.c is placeholder("torch.a.b.c")
     with lacks(r"torch\.a\.b\.c"):

@@ -29,7 +29,7 @@ def derive(
     seed: cli.Seed = None,
     dtype: cli.Dtype = None,
 ) -> Callable[[], ExitCode]:
-    """Write a correct backward for each Function."""
+    """Print a correct backward for each Function; change no file."""
     from gradtool.cli.options.choices import choose
     from gradtool.config.options import (
         CheckOptions,

@@ -60,6 +60,9 @@ def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str
             text = _text(path, found, paths, top) if path in free else None
             print(_written(path, text, found))
         print(f"next: {shlex.join(['gradtool', 'check', *paths])}")
+        if with_workflow:
+            accept = shlex.join(["gradtool", "check", *paths, "--write-baseline"])
+            print(f"if findings remain: {accept}, and add --baseline to the workflow's command")
     return ExitCode.PASSED
 
 

@@ -35,7 +35,7 @@ def finding_section(
         _figures(evidence) if evidence is not None and with_figures else None,
         _numbers(evidence) if evidence is not None else None,
         _labelled("Reproduce it", finding.replay) if finding.replay else None,
-        _labelled("Write a correct backward", finding.repair) if finding.repair else None,
+        _labelled("Print a correct backward", finding.repair) if finding.repair else None,
         _labelled("Keep it as a case, in gradtool.yaml", finding.case) if finding.case else None,
         folded("Traceback", element("pre", finding.detail.rstrip())) if finding.detail else None,
         _about(finding, rules.get(finding.rule)),
