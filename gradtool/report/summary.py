@@ -77,7 +77,7 @@ def summarize(report: Report) -> Summary:
 
 
 def _extent(report: Report, summary: Summary) -> list[str]:
-    """What the verdicts are of, so that their counts add up to it."""
+    """Words for all that has a verdict, so that the counts of the verdicts add up to them."""
     parts = Counter(filter(None, map(_part, rows(report))))
     named = [plural(parts[words], *words) for words in _PARTS if parts[words]]
     return [plural(summary.cases, "case"), *named]
@@ -89,7 +89,7 @@ _SKIPPED = "skipped Function", "skipped Functions"
 _AS_A_WHOLE = "Function as a whole", "Functions as a whole"
 _MODULE = "module", "modules"
 _PARTS = _EXPLORED, _WITHOUT_CASE, _SKIPPED, _AS_A_WHOLE, _MODULE
-"""What a row is that is not a case, in one and in several."""
+"""Names of rows that are not cases, in the singular and the plural."""
 
 
 def _part(row: Row) -> tuple[str, str] | None:
