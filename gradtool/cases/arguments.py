@@ -18,6 +18,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.config.tensor_spec import TensorSpec, dtype_of, is_tensor
 from gradtool.findings.could_not_run import NoCase
+from gradtool.spelling import did_you_mean
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -106,7 +107,15 @@ def bind_arguments(
     try:
         return bind(checkable.obj, args, kwargs)
     except TypeError as error:
-        raise NoCase(f"forward cannot be called with these arguments: {error}") from None
+        near = _suggestion(checkable, kwargs)
+        raise NoCase(f"forward cannot be called with these arguments: {error}{near}") from None
+
+
+def _suggestion(checkable: Checkable, kwargs: Mapping[str, Any]) -> str:
+    """The nearest argument of forward for the first name that it does not have."""
+    names = [parameter.name for parameter in checkable.parameters()]
+    unknown = (name for name in kwargs if name not in names)
+    return next((did_you_mean(name, names) for name in unknown), "")
 
 
 def show_arguments(

@@ -40,6 +40,7 @@ def construct(
             raise NoCase(
                 f"`module` is only for an nn.Module, and {checkable.name} is not one",
                 hint="remove `module` from its entry in gradtool.yaml",
+                part="module",
             )
         return checkable
     config = config or ModuleConfig()

@@ -91,10 +91,8 @@ def resolve_cases(
     """
     with global_generators(case_seed(checkable, settings, "")):
         if configured:
-            return [
-                _drawn(checkable, settings, case, case_name(case, number), "config")
-                for number, case in enumerate(configured, 1)
-            ]
+            cases = enumerate(configured)
+            return [_configured(checkable, settings, case, i) for i, case in cases]
         if has_samples(checkable):
             return given_cases(checkable, settings, _samples(checkable), "sample_inputs")
         found = _inferred(checkable, settings)
@@ -104,6 +102,19 @@ def resolve_cases(
         return [
             replace(case, inferred_from=found.evidence, is_guess=found.is_guess) for case in drawn
         ]
+
+
+def _configured(checkable: Checkable, settings: Settings, case: CaseConfig, i: int) -> ResolvedCase:
+    """Resolve the case at position `i` of a configuration.
+
+    Raises:
+        NoCase: It does not fit the Function.
+    """
+    try:
+        return _drawn(checkable, settings, case, case_name(case, i + 1), "config")
+    except NoCase as error:
+        error.part = f"cases[{i}]"
+        raise
 
 
 def _samples(checkable: Checkable) -> list[Case]:

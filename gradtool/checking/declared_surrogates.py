@@ -12,6 +12,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.findings.could_not_run import NoCase
 from gradtool.spelling import did_you_mean
+from gradtool.verify.wording import listed
 
 
 def require_surrogates(checkable: Checkable, settings: Settings) -> None:
@@ -21,14 +22,15 @@ def require_surrogates(checkable: Checkable, settings: Settings) -> None:
         NoCase: ``forward`` has no argument of that name, or the module no such function.
     """
     names = [parameter.name for parameter in checkable.parameters()]
-    for name in settings.surrogate:
+    for i, name in enumerate(settings.surrogate):
         if name not in names:
-            near = did_you_mean(name, names)
-            raise NoCase(f"`surrogate` names {name!r}, which is not an argument of forward{near}")
-    if settings.surrogate_of is not None and not callable(_found(checkable, settings.surrogate_of)):
-        raise NoCase(
-            f"`surrogate_of` names {settings.surrogate_of!r}, which the module does not define"
-        )
+            known = f"it has {listed(names)}{did_you_mean(name, names)}"
+            message = f"forward has no argument {name!r}; {known}"
+            raise NoCase(message, part=f"surrogate[{i}]")
+    wanted = settings.surrogate_of
+    if wanted is not None and not callable(_found(checkable, wanted)):
+        near = did_you_mean(wanted, _functions(checkable))
+        raise NoCase(f"the module has no function {wanted!r}{near}", part="surrogate_of")
 
 
 def intended(
@@ -44,11 +46,20 @@ def intended(
     )
 
 
+def _globals(checkable: Checkable) -> dict[str, Any]:
+    """The names of the module of the Function; none for a built-in callable."""
+    forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
+    return getattr(forward, "__globals__", {})
+
+
+def _functions(checkable: Checkable) -> list[str]:
+    return [name for name, value in _globals(checkable).items() if inspect.isfunction(value)]
+
+
 def _found(checkable: Checkable, name: str) -> Any:
     """Look up `name` in the module of the Function; None if it has no such name."""
-    forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
     first, *rest = name.split(".")
-    value = getattr(forward, "__globals__", {}).get(first)
+    value = _globals(checkable).get(first)
     for attribute in rest:
         value = getattr(value, attribute, None)
     return value

@@ -94,7 +94,7 @@ def _planned(
             require_surrogates(made, settings)
             return PlannedFunction(unit, made, cases(made))
     except NoCase as error:
-        problem = no_case(unit.node, checkable.location, error, settings)
+        problem = no_case(unit.node, checkable.location, error.at(unit.entry), settings)
     except Terminated as error:
         problem = termination_result(
             unit.node,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gradtool.config.entries import Entry
 from gradtool.config.schema import CaseConfig, ModuleConfig
 from gradtool.config.settings import Settings
 from gradtool.results.report import CheckResult, FunctionResult
@@ -67,6 +68,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the configuration; without any, the other sources are used."""
     module: ModuleConfig | None = None
     """How to make it, where it is an ``nn.Module``."""
+    entry: Entry | None = None
+    """Where the configuration describes it."""
     sliced: bool = False
     """Import only the part of the module that its Functions need."""
     only: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Iterable, Iterator
 
 from gradtool.report.verdicts import STOPPING, answers, overall, standing
-from gradtool.results.report import ModuleResult, Report
+from gradtool.results.report import CheckResult, ModuleResult, Report
 from gradtool.sandbox.interrupts import ended_by
 
 
@@ -56,7 +56,10 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
     # Before the verdicts: where gradtool itself failed they are incomplete.
     if report.faults:
         return ExitCode.INTERNAL
-    stopping = set(_stopping_rules(report, strict))
+    stopped = list(_stopping(report, strict))
+    if any(_is_misconfigured(check, report) for check in stopped):
+        return ExitCode.USAGE
+    stopping = {check.rule for check in stopped}
     if stopping - {codes.NOT_IMPORTED} or report.unmet:
         return ExitCode.FAILED
     if stopping:
@@ -78,10 +81,18 @@ def _is_elsewhere(report: Report) -> bool:
     return report.shard is not None and bool(report.shard.nodes) and not report.modules
 
 
-def _stopping_rules(report: Report, strict: bool) -> Iterator[str]:
+def _stopping(report: Report, strict: bool) -> Iterator[CheckResult]:
     for check in report.checks():
         if standing(check, strict=strict) in STOPPING:
-            yield check.rule
+            yield check
+
+
+def _is_misconfigured(check: CheckResult, report: Report) -> bool:
+    """Return True if a part of the configuration does not fit its Function."""
+    from gradtool.verify.rules import codes
+
+    places = (finding.location.path for finding in check.findings)
+    return check.rule == codes.NO_CASE and any(place in report.configs for place in places)
 
 
 def collected_code(modules: Iterable[ModuleResult], *, may_be_empty: bool = False) -> ExitCode:

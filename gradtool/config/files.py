@@ -21,9 +21,10 @@ from gradtool.config.options import ConfigOptions
 from gradtool.config.overrides import Override, overridden, parse_override, parse_variable
 from gradtool.config.schema import Defaults, File, FunctionConfig
 from gradtool.config.validation import refuse_mistakes
-from gradtool.config.yaml import Document, read_document
+from gradtool.config.yaml import Document, Where, read_document
 from gradtool.errors import UsageError
 from gradtool.results.paths import real_path, shown_path
+from gradtool.results.report import Location
 
 FILE_NAME = "gradtool.yaml"
 
@@ -48,8 +49,20 @@ class Config:
 
     def function(self, module: Path, name: str) -> FunctionConfig:
         """Configuration of the Function `name` of `module`, by the longest key that matches."""
+        key = self.key_of(module, name)
+        return FunctionConfig() if key is None else self.functions[key]
+
+    def key_of(self, module: Path, name: str) -> str | None:
+        """The longest key that matches the Function `name` of `module`; None if none does."""
         keys = [key for key in self.functions if self._names(key, module, name)]
-        return self.functions[max(keys, key=len)] if keys else FunctionConfig()
+        return max(keys, key=len, default=None)
+
+    def place(self, where: Where) -> Location:
+        """The line of the file, or the option, that gave `where`, as reports show it."""
+        origin = self.document.origin(where)
+        if origin is not None or self.path is None:
+            return Location(path=origin or self.document.name)
+        return Location(path=shown_path(self.path), line=self.document.line(where))
 
     def described(self, module: Path) -> tuple[str, ...]:
         """Names that the file configures for `module`, or for an ``nn.Module`` in any file."""

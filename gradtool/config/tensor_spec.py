@@ -113,6 +113,10 @@ class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     one."""
 
 
+MAIN_KEYS = ("shape", "values", "literal")
+"""Keys one of which a mapping has unless forward is to get the mapping itself."""
+
+
 def is_tensor(value: object) -> bool:
     """Return True if a configuration's value describes a tensor."""
     return isinstance(value, dict) and ("shape" in value or "values" in value)

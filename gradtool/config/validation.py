@@ -9,10 +9,16 @@ from typing import Any
 from gradtool.config.decoding import decode, spelled
 from gradtool.config.resources import DEVICE, parse_size
 from gradtool.config.schema import CaseConfig, File, FunctionConfig, ModuleConfig, case_name
-from gradtool.config.tensor_spec import TensorSpec, is_tensor, problem_with
+from gradtool.config.tensor_spec import MAIN_KEYS, TensorSpec, is_tensor, problem_with
 from gradtool.config.yaml import Document, Where
 from gradtool.errors import UsageError
+from gradtool.spelling import nearest
 from gradtool.verify.rules import codes
+
+_MISSPELT = 0.8
+"""Similarity to a main key that a key of a mapping must have: ``scale`` is not ``shape``."""
+
+_AS_IT_IS = "write {literal: ...} to pass a mapping as it is"
 
 
 def refuse_mistakes(document: Document, file: File) -> None:
@@ -151,8 +157,19 @@ def _check_value(document: Document, value: Any, where: Where) -> None:
                 where, f"{spelled(where)}: 'literal' must be the only key of its mapping"
             )
     elif isinstance(value, dict):
+        _refuse_misspelt(document, value, where)
         for key, item in value.items():
             _check_value(document, item, (*where, key if isinstance(key, int) else str(key)))
+
+
+def _refuse_misspelt(document: Document, value: dict[Any, Any], where: Where) -> None:
+    """Raise for a mapping that forward would get as it is because its main key is misspelt."""
+    for key in value:
+        meant = nearest(str(key), MAIN_KEYS, _MISSPELT)
+        if meant is not None:
+            place = (*where, key if isinstance(key, int) else str(key))
+            problem = f"unknown key {key!r} in {spelled(where)} (did you mean {meant!r}?)"
+            raise document.error(place, f"{problem}; {_AS_IT_IS}")
 
 
 def _check_tensor(document: Document, value: dict[Any, Any], where: Where) -> None:
@@ -162,7 +179,7 @@ def _check_tensor(document: Document, value: dict[Any, Any], where: Where) -> No
     except UsageError as error:
         if not unknown:
             raise
-        raise UsageError(f"{error}; write {{literal: ...}} to pass a mapping as it is") from None
+        raise UsageError(f"{error}; {_AS_IT_IS}") from None
     problem = problem_with(spec)
     if problem:
         raise document.error(where, f"{spelled(where)} {problem}")

@@ -46,7 +46,12 @@ class Document:
         """``gradtool.yaml:3``, or the option that gave `where` or what contains it."""
         while where and where not in self.origins and where not in self.lines:
             where = where[:-1]
-        return self.origins.get(where) or f"{self.name}:{self.lines.get(where, 1)}"
+        return self.origins.get(where) or f"{self.name}:{self.line(where)}"
+
+    def line(self, where: Where) -> int:
+        """The line of `where`, or of what contains it."""
+        parts = (where[:end] for end in range(len(where), 0, -1))
+        return next((self.lines[part] for part in parts if part in self.lines), 1)
 
     def origin(self, where: Where) -> str | None:
         """Option or variable that gave `where` or what contains it; None for the file."""

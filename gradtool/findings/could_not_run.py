@@ -10,6 +10,7 @@ import linecache
 
 from gradtool.collect.loader import LoadError
 from gradtool.collect.unchecked import Purpose, Unchecked
+from gradtool.config.entries import Entry
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
 from gradtool.results.report import CheckResult, Location, Severity, Skip, SkipKind, Verdict
@@ -25,6 +26,8 @@ class NoCase(Exception):  # noqa: N818 - the state of a Function, not a fault of
         hint: A way to fix it.
         detail: More lines for ``-v``.
         location: The user's line that is to blame, if there is one.
+        part: The part of the Function's entry in the configuration that does not fit it, such as
+            ``surrogate_of``.
     """
 
     def __init__(
@@ -34,12 +37,21 @@ class NoCase(Exception):  # noqa: N818 - the state of a Function, not a fault of
         hint: str | None = None,
         detail: str | None = None,
         location: Location | None = None,
+        part: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.detail = detail
         self.location = location
+        self.part = part
+
+    def at(self, entry: Entry | None) -> NoCase:
+        """The same at its line of the configuration, if a part of `entry` is to blame."""
+        if entry is None or self.part not in entry.places:
+            return self
+        message = f"{entry.name}.{self.part}: {self.message}"
+        return NoCase(message, hint=self.hint, location=entry.places[self.part])
 
 
 def termination_result(

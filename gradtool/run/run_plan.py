@@ -18,6 +18,7 @@ from gradtool.collect.loader import dotted_name
 from gradtool.collect.packages import modules_of_package
 from gradtool.collect.selection import Selection
 from gradtool.collect.targets import Target, find_targets, similar_path
+from gradtool.config.entries import entry_of
 from gradtool.config.files import Config, Configs
 from gradtool.config.options import CheckOptions, SelectionOptions
 from gradtool.config.schema import FunctionConfig
@@ -194,6 +195,7 @@ class RunPlan:
             line=line,
             settings=self._settings_of(config, configured),
             cases=configured.cases,
+            entry=entry_of(config, target.path, name),
             module=configured.module,
             sliced=sliced,
             only=() if target.whole else tuple(sorted(target.functions.get(name, ()))),

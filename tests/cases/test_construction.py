@@ -167,7 +167,9 @@ def test_how_to_make_a_function_is_refused(write: Write) -> None:
     config = "version: 1\nfunctions:\n  Tripled: {module: {args: [1]}}\n"
     write({"net.py": MODULE.replace("FAULT", "3"), "gradtool.yaml": config})
     (finding,) = checked("net.py::Tripled").findings()
-    assert finding.message == "`module` is only for an nn.Module, and Tripled is not one"
+    said = "functions.Tripled.module: `module` is only for an nn.Module, and Tripled is not one"
+    assert finding.message == said
+    assert (finding.location.path, finding.location.line) == ("gradtool.yaml", 3)
 
 
 def test_an_argument_with_the_name_of_a_parameter_is_refused(write: Write) -> None:

@@ -76,8 +76,12 @@ def test_keyword_arguments_take_their_places_with_defaults_between() -> None:
 
 
 def test_an_unknown_keyword_argument_is_reported() -> None:
-    with pytest.raises(NoCase, match=r"forward cannot be called with these arguments: .*'alhpa'"):
+    with pytest.raises(
+        NoCase, match=r"forward cannot be called with these arguments: .*'alhpa'"
+    ) as raised:
         configured(CaseConfig(args=({"shape": [2]},), kwargs={"alhpa": 0.5}))
+    assert raised.value.message.endswith("(did you mean 'alpha'?)")
+    assert raised.value.part == "cases[0]"
 
 
 def test_random_tensors_are_what_their_bounds_say() -> None:

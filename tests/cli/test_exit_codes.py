@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from msgspec.structs import replace
 
 from gradtool.cli.exit_codes import ExitCode, collected_code, exit_code
 from gradtool.results.report import (
@@ -96,6 +97,14 @@ def test_an_error_beside_a_warning_of_the_same_rule_fails() -> None:
 
 def test_a_failure_without_a_finding_still_fails() -> None:
     assert exit_code(report(function(check("GT101", Verdict.FAIL))), strict=False) == 1
+
+
+def test_an_entry_of_the_configuration_that_does_not_fit_is_a_mistake_of_usage() -> None:
+    misfit = report(function(check("GT002", Verdict.ERROR, Severity.ERROR)), WRONG)
+    assert exit_code(misfit, strict=False) is ExitCode.FAILED
+    assert exit_code(replace(misfit, configs=(HERE.path,)), strict=False) is ExitCode.USAGE
+    wrong = replace(report(WRONG), configs=(HERE.path,))
+    assert exit_code(wrong, strict=False) is ExitCode.FAILED
 
 
 def test_an_interrupted_run_is_that_before_anything_else() -> None:

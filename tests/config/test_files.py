@@ -60,6 +60,13 @@ def test_everything_of_the_format_is_read(tmp_path: Path) -> None:
     assert config.functions["Exp"].cases == ()
 
 
+def test_a_mapping_with_keys_of_its_own_is_passed_as_it_is(tmp_path: Path) -> None:
+    given = "[{scale: 2, low: 1}, {literal: {shpe: 3}}]"
+    text = f"version: 1\nfunctions: {{F: {{cases: [{{args: {given}}}]}}}}\n"
+    (case,) = load_config(write(tmp_path, text)).functions["F"].cases
+    assert case.args == ({"scale": 2, "low": 1}, {"literal": {"shpe": 3}})
+
+
 def test_the_longest_key_speaks_of_a_function(tmp_path: Path) -> None:
     config = load_config(write(tmp_path, RIGHT))
     assert config.function(tmp_path / "ops.py", "Linear").atol == 0.5
@@ -210,6 +217,16 @@ BROKEN = {
         CASE + "          - {shape: [2], lo: 1}\n",
         "6: unknown key 'lo' in functions.Linear.cases[0].args[0] (did you mean 'low'?); "
         "write {literal: ...} to pass a mapping as it is",
+    ),
+    "misspelt main key of a tensor": (
+        CASE + "          - {shpe: [2]}\n",
+        "6: unknown key 'shpe' in functions.Linear.cases[0].args[0] (did you mean 'shape'?); "
+        "write {literal: ...} to pass a mapping as it is",
+    ),
+    "misspelt literal inside a mapping": (
+        CASE + "          - {a: [{literl: 2}]}\n",
+        "6: unknown key 'literl' in functions.Linear.cases[0].args[0].a[0] "
+        "(did you mean 'literal'?); write {literal: ...} to pass a mapping as it is",
     ),
     "negative extent": (
         CASE + "          - shape: [2, -1]\n",

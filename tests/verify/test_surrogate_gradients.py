@@ -323,18 +323,22 @@ def test_a_surrogate_is_compared_with_the_function_it_stands_for(tmp_path):
 @pytest.mark.parametrize(
     ("declaration", "said"),
     [
-        ("{surrogate: [y], reason: a}", "'y', which is not an argument of forward"),
+        (
+            "{surrogate: [x, y], reason: a}",
+            "functions.F.surrogate[1]: forward has no argument 'y'; it has x",
+        ),
         (
             "{surrogate: [x], surrogate_of: softer, reason: a}",
-            "'softer', which the module does not define",
+            "functions.F.surrogate_of: the module has no function 'softer'",
         ),
     ],
 )
-def test_a_declaration_that_fits_nothing_is_refused(tmp_path, declaration, said):
+def test_a_declaration_that_fits_nothing_is_refused_at_its_line(tmp_path, declaration, said):
     report = checked(tmp_path, TWO.format(x="1", w="2"), f"functions: {{F: {declaration}}}")
     (finding,) = findings(report)
     assert finding.rule == "GT002"
-    assert said in finding.message
+    assert finding.message.startswith(said)
+    assert (Path(finding.location.path).name, finding.location.line) == ("gradtool.yaml", 2)
 
 
 QUANTIZER = """
