@@ -33,8 +33,8 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
         return _skeleton(checkable, given, objects)
     if is_serializable(likeliest):
         return (
-            "add a case in gradtool.yaml, starting from this one, which forward rejects: "
-            f"{one_line_snippet(checkable.name, _brief(likeliest))}"
+            "add a case in gradtool.yaml, under functions, starting from this one, which forward "
+            f"rejects:\n{one_line_snippet(checkable.name, _brief(likeliest))}"
         )
     return (
         "add a static method sample_inputs, which can create objects as arguments, or record "

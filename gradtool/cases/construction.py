@@ -63,8 +63,8 @@ def _instantiate(checkable: Checkable, args: list[Any], kwargs: dict[str, Any]) 
         raise
     except Exception as error:
         raised = describe(error, checkable.folder)
-        entry = f"functions: {{{checkable.name}: {{module: {{args: [...]}}}}}}"
-        hint = f"give its constructor's arguments in gradtool.yaml: {entry}"
+        entry = f"{checkable.name}: {{module: {{args: [...]}}}}"
+        hint = f"give its constructor's arguments in gradtool.yaml, under functions:\n{entry}"
         raise NoCase(
             f"{checkable.name}({_call_arguments(args, kwargs)}) raised {raised.summary}",
             hint=hint if isinstance(error, TypeError) else None,

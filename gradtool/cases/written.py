@@ -35,9 +35,9 @@ _WIDE = 10_000
 def one_line_snippet(function: str, case: CaseConfig) -> str:
     """Write a case for ``gradtool.yaml`` in one line.
 
-    Such as ``functions: {Linear: {cases: [{args: [{shape: [3, 4]}]}]}}``.
+    It goes under ``functions``: ``Linear: {cases: [{args: [{shape: [3, 4]}]}]}``.
     """
-    written = _dump({"functions": _section(function, case)}, flow=True)
+    written = _dump(_section(function, case), flow=True)
     return written.removeprefix("{").removesuffix("}")
 
 

@@ -216,8 +216,7 @@ class _Builder:
                 raise self._error(key_node, "a key must be a single word, not a collection")
             key = self._scalar(key_node)
             if key in first:
-                repeated = f"key {key!r} appears twice (first on line {first[key]})"
-                raise self._error(key_node, repeated)
+                raise self._error(key_node, _repeated(key, first[key], value_node))
             place = (*where, key if isinstance(key, int) else str(key))
             first[key] = self.lines[place] = _line(key_node)
             values[key] = self.build(value_node, place)
@@ -225,6 +224,12 @@ class _Builder:
 
     def _error(self, node: yaml.Node, message: str) -> UsageError:
         return UsageError(f"{self._source.at(_line(node))}: {message}")
+
+
+def _repeated(key: Any, first: int, value: yaml.Node) -> str:
+    entries = isinstance(value, yaml.CollectionNode)
+    advice = f"move its entries to line {first}" if entries else "remove one of them"
+    return f"key {key!r} appears twice (first on line {first}): {advice}"
 
 
 def _line(node: yaml.Node) -> int:

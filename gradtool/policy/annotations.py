@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from gradtool.policy.changes import add_notices, change_functions
+from gradtool.policy.changes import add_notices, also_hinted, change_functions
 from gradtool.results.report import (
     CaseResult,
     CheckResult,
@@ -53,9 +53,7 @@ def _with_hint(check: CheckResult) -> CheckResult:
 
 
 def _hinted(finding: Finding) -> Finding:
-    advice = _ELSEWHERE if _LACKING.search(finding.message) else _INFERRED
-    hint = f"{finding.hint}; {advice}" if finding.hint else advice
-    return msgspec.structs.replace(finding, hint=hint)
+    return also_hinted(finding, _ELSEWHERE if _LACKING.search(finding.message) else _INFERRED)
 
 
 def warn_of_faults(report: Report) -> Report:

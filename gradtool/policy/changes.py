@@ -9,7 +9,7 @@ import msgspec
 
 from gradtool.checking.unit import Unit
 from gradtool.config.settings import Settings
-from gradtool.results.report import CheckResult, FunctionResult, ModuleResult, Report
+from gradtool.results.report import CheckResult, Finding, FunctionResult, ModuleResult, Report
 
 Policy = Callable[[Report], Report]
 """A step from one report to the next. It reads no clock but the date, and writes nothing."""
@@ -76,3 +76,10 @@ def change_functions(report: Report, change: FunctionChange) -> Report:
 def add_notices(report: Report, lines: Iterable[str]) -> Report:
     """The report with more lines about the run itself."""
     return msgspec.structs.replace(report, notices=(*report.notices, *lines))
+
+
+def also_hinted(finding: Finding, advice: str) -> Finding:
+    """Add to the hint of a finding; in front of one that ends with code, which stays apart."""
+    given = [finding.hint] if finding.hint else []
+    both = [advice, *given] if "\n" in (finding.hint or "") else [*given, advice]
+    return msgspec.structs.replace(finding, hint="; ".join(both))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gradtool.policy.changes import change_functions
+from gradtool.policy.changes import also_hinted, change_functions
 from gradtool.results.report import (
     CaseResult,
     CheckResult,
@@ -65,6 +65,4 @@ def _check(check: CheckResult, evidence: str, alike: frozenset[str]) -> CheckRes
 
 def _hinted(finding: Finding, evidence: str) -> Finding:
     advice = f"its arguments were inferred from {evidence}: {_HINT}"
-    return msgspec.structs.replace(
-        finding, hint=f"{finding.hint}; {advice}" if finding.hint else advice
-    )
+    return also_hinted(finding, advice)

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from gradtool.report.verdicts import STOPPING
-from gradtool.report.words import is_nan, magnitude, number, one_line, plural, printable
+from gradtool.report.words import (
+    is_nan,
+    magnitude,
+    number,
+    one_line,
+    plural,
+    printable,
+    with_code_lines,
+)
 from gradtool.results.report import (
     CheckResult,
     Evidence,
@@ -83,13 +91,17 @@ def subject(finding: Finding) -> str:
     return printable(owner.rsplit("::", 1)[-1])
 
 
+_CODE = "\n    "
+"""What stands before each line of code to paste: the indent of the body of a class."""
+
+
 def as_text(finding: Finding) -> str:
     """Everything a person needs, in lines without markup."""
     lines = [f"{place(finding.location)}: {finding.severity.value} {title(finding)}"]
     lines.append(one_line(finding.message))
     if finding.evidence is not None:
         lines += [f"  {label}: {text.strip()}" for label, text in margin(finding.evidence)]
-    lines += [f"{label}: {text}" for label, text in advice(finding)]
+    lines += [f"{label}: {text}".replace("\n", _CODE) for label, text in advice(finding)]
     if finding.detail:
         lines += [printable(line) for line in finding.detail.rstrip().splitlines()]
     return "\n".join(lines)
@@ -97,12 +109,17 @@ def as_text(finding: Finding) -> str:
 
 def advice(finding: Finding) -> list[tuple[str, str]]:
     """Hint and commands, as labelled lines."""
-    pairs = [("hint", finding.hint and one_line(finding.hint))]
+    pairs = [("hint", finding.hint and with_code_lines(finding.hint))]
     pairs.append(("replay", finding.replay and printable(finding.replay)))
     pairs.append(("repair", finding.repair and printable(finding.repair)))
-    pairs.append(("case", finding.case and printable(finding.case)))
+    pairs.append(("case", finding.case and case_to_keep(finding.case)))
     pairs.append(("explain", explain_command(finding)))
     return [(label, text) for label, text in pairs if text]
+
+
+def case_to_keep(entry: str) -> str:
+    """Say where the entry of a case goes, and the entry alone on a line of its own."""
+    return f"in gradtool.yaml, under functions:\n{printable(entry)}"
 
 
 def explain_command(finding: Finding) -> str:

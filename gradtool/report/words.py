@@ -24,6 +24,12 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
+def with_code_lines(text: str) -> str:
+    """A hint, made printable: its sentence in one line, then lines of code to paste as they are."""
+    sentence, *code = text.split("\n")
+    return "\n".join([one_line(sentence), *map(printable, code)])
+
+
 _MOST_NAMED = 5
 
 

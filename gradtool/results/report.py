@@ -95,7 +95,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The lines around `location`, as they were when the code ran."""
     evidence: Evidence | None = None
     hint: str | None = None
-    """The likely cause, or how to fix the mistake."""
+    """The likely cause, or how to fix the mistake; lines after the first are code to paste."""
     detail: str | None = None
     """More lines for ``-v``: usually a traceback."""
     seed: int | None = None

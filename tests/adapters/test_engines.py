@@ -288,9 +288,9 @@ def test_what_is_meant_to_differ_is_recognised_and_counted_once_declared(write, 
     (finding,) = report.findings()
     assert finding.rule == "GT120"
     assert finding.message.endswith("it looks like a straight-through estimator")
-    declaration = "{Rounded: {surrogate: [x], reason: WHY}}"
-    assert (finding.hint or "").endswith(f"functions: {declaration}")
-    declared = f"version: 1\nfunctions: {declaration}\n".replace("WHY", "rounds on purpose")
+    declaration = "Rounded: {surrogate: [x], reason: WHY}"
+    assert (finding.hint or "").endswith(f"functions:\n{declaration}")
+    declared = f"version: 1\nfunctions:\n  {declaration}\n".replace("WHY", "rounds on purpose")
     write({"gradtool.yaml": declared})
     report = check(check_options(paths=("rounded.py",), engine=engine))
     assert report.verdict is Verdict.PASS

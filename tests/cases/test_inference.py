@@ -149,8 +149,8 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     assert none.value.message.startswith("found no arguments that forward accepts (")
     assert none.value.message.endswith("tried); with the likeliest ones: KeyError: 'no table'")
     assert none.value.hint == (
-        "add a case in gradtool.yaml, starting from this one, which forward rejects: "
-        "functions: {Picky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}}"
+        "add a case in gradtool.yaml, under functions, starting from this one, which forward "
+        "rejects:\nPicky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}"
     )
 
 
@@ -161,7 +161,7 @@ def test_the_case_to_start_from_gives_long_arrays_by_their_shapes() -> None:
     assert hint is not None
     assert hint.endswith(
         "{args: [{shape: [2, 3], requires_grad: false}, {values: [1.5, 2.5]}, "
-        "{values: [[0, 1, 0, 1, 0]]}]}]}}"
+        "{values: [[0, 1, 0, 1, 0]]}]}]}"
     )
 
 

@@ -113,11 +113,11 @@ BROKEN = {
     ),
     "duplicate key": (
         LINEAR + "    atol: 1\n    rtol: 1\n    atol: 2\n",
-        "6: key 'atol' appears twice (first on line 4)",
+        "6: key 'atol' appears twice (first on line 4): remove one of them",
     ),
     "duplicate Function": (
         LINEAR + "    atol: 1\n  Linear:\n    atol: 2\n",
-        "5: key 'Linear' appears twice (first on line 3)",
+        "5: key 'Linear' appears twice (first on line 3): move its entries to line 3",
     ),
     "text for a number": (
         V + "check:\n  seed: abc\n",

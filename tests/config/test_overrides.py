@@ -122,7 +122,10 @@ def test_origins_are_known() -> None:
         ("functions.Square.ignore.GT1=''", "functions.Square.ignore.GT1 needs a reason: say why "),
         ("check.exclude=[a", "not valid YAML: while parsing a flow sequence, "),
         ("check.seed=1e400", "check.seed must be a whole number of 0 or more, got "),
-        ("check={seed: 1, seed: 2}", "key 'seed' appears twice (first on line 1)"),
+        (
+            "check={seed: 1, seed: 2}",
+            "key 'seed' appears twice (first on line 1): remove one of them",
+        ),
         ("check.seed=!!python/none x", "tag !!python/none is not supported"),
         ("check.seed=", "the value is missing; null restores the default"),
         ("=5", "this is neither a file nor a setting such as check.timeout=120 or "),

@@ -37,14 +37,16 @@ def test_the_same_seed_finds_the_same() -> None:
 def test_a_finding_names_the_change_and_gives_the_case_to_keep() -> None:
     (found,) = findings("quick")
     assert "where `beta` is 0.6, not 1.0 (otherwise the same as case 'sample1')" in found.message
-    assert "functions: {SwishWithoutBeta: {cases: [{args: [" in str(found.case)
+    assert str(found.case).startswith("SwishWithoutBeta: {cases: [{args: [")
 
 
 def test_a_kept_case_shows_the_mistake_without_exploring(tmp_path: Path) -> None:
     (found,) = findings("quick")
     assert found.case is not None
     (tmp_path / "wrong_first.py").write_bytes(MODULE.read_bytes())
-    (tmp_path / "gradtool.yaml").write_text(f"version: 1\n{found.case}\n", encoding="utf-8")
+    (tmp_path / "gradtool.yaml").write_text(
+        f"version: 1\nfunctions:\n  {found.case}\n", encoding="utf-8"
+    )
     path = f"{tmp_path / 'wrong_first.py'}::SwishWithoutBeta"
     kept = check(check_options(paths=(path,), explore="off", select=("GT101",), isolated=False))
     assert [each.rule for each in kept.findings()] == ["GT101"]

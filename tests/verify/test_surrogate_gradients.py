@@ -113,7 +113,7 @@ def test_what_is_meant_is_a_warning_with_the_declaration_to_paste(tmp_path, name
     (finding,) = findings(checked(tmp_path, source(*MEANT[name])))
     assert (finding.rule, finding.severity) == ("GT120", Severity.WARNING)
     assert finding.message.endswith(f"it looks like {name.strip()}")
-    assert (finding.hint or "").endswith("functions: {F: {surrogate: [x], reason: WHY}}")
+    assert (finding.hint or "").endswith("functions:\nF: {surrogate: [x], reason: WHY}")
 
 
 def test_a_gate_that_is_right_at_the_case_is_no_stale_gradient(tmp_path):
@@ -127,8 +127,9 @@ def test_one_that_is_not_linear_says_what_else_to_ignore(tmp_path, name):
     (finding,) = findings(checked(tmp_path, source(*NOT_LINEAR[name])))
     assert finding.rule == "GT120"
     assert finding.message.endswith(f"it looks like {name.strip()}")
-    declared = "functions: {F: {surrogate: [x], reason: WHY, ignore: {GT107: WHY}}}"
-    assert (finding.hint or "").endswith(declared)
+    entry = "F: {surrogate: [x], reason: WHY, ignore: {GT107: WHY}}"
+    assert (finding.hint or "").endswith(f"under functions:\n{entry}")
+    declared = f"functions:\n  {entry}"
     assert findings(checked(tmp_path, source(*NOT_LINEAR[name]), declared)) == []
 
 
@@ -222,8 +223,9 @@ def test_a_learnt_slope_belongs_to_the_surrogate(tmp_path):
     (finding,) = findings(checked(tmp_path, text))
     assert finding.rule == "GT120"
     assert "gradient of `x` and `y` is not the derivative" in finding.message
-    declared = "functions: {Maximum: {surrogate: [x, y], reason: WHY}}"
-    assert (finding.hint or "").endswith(declared)
+    entry = "Maximum: {surrogate: [x, y], reason: WHY}"
+    assert (finding.hint or "").endswith(f"under functions:\n{entry}")
+    declared = f"functions:\n  {entry}"
     assert findings(checked(tmp_path, text, declared)) == []
 
 
@@ -255,8 +257,9 @@ def test_a_random_gradient_is_meant_where_forward_does_nothing(tmp_path):
     noisy = source("x.clone()", "g + torch.rand_like(g)")
     (finding,) = findings(checked(tmp_path, noisy))
     assert finding.rule == "GT120"
-    declared = "functions: {F: {surrogate: [x], reason: WHY, ignore: {GT110: WHY}}}"
-    assert (finding.hint or "").endswith(declared)
+    entry = "F: {surrogate: [x], reason: WHY, ignore: {GT110: WHY}}"
+    assert (finding.hint or "").endswith(f"under functions:\n{entry}")
+    declared = f"functions:\n  {entry}"
     assert findings(checked(tmp_path, noisy, declared)) == []
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from gradtool.report.findings import problems, title, worst_first
 from gradtool.report.formats.repository import repository_path
 from gradtool.report.summary import summary_line
-from gradtool.report.words import one_line
+from gradtool.report.words import one_line, with_code_lines
 from gradtool.results.report import Finding, Report, Severity
 
 MOST = 10
@@ -59,7 +59,7 @@ def _command(finding: Finding) -> str:
 
 
 def _text(finding: Finding) -> str:
-    hint = f"\nhint: {one_line(finding.hint)}" if finding.hint else ""
+    hint = f"\nhint: {with_code_lines(finding.hint)}" if finding.hint else ""
     replay = f"\nreplay: {one_line(finding.replay)}" if finding.replay else ""
     return f"{one_line(finding.message)}{hint}{replay}"
 

@@ -5,7 +5,7 @@ GitHub refuses a step summary above 1 MiB, so findings that would not fit are co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradtool.report.findings import advice, margin, place, problems, title, worst_first
 from gradtool.report.rows import Row, rows
@@ -114,22 +114,31 @@ def _section(finding: Finding) -> str:
     lines += _code_block(finding)
     if finding.evidence is not None:
         lines += [f"- {label}: {_code(text.strip())}" for label, text in margin(finding.evidence)]
-    lines += [
-        f"- {label}: {escaped(text) if label == 'hint' else _code(text)}"
-        for label, text in advice(finding)
-    ]
+    for label, text in advice(finding):
+        said, *code = text.split("\n")
+        lines.append(f"- {label}: {escaped(said) if label in ('hint', 'case') else _code(said)}")
+        lines += [f"  {line}" for line in _fenced(code)]
     return "\n".join(lines) + "\n"
+
+
+def _fenced(lines: Sequence[str], language: str = "") -> Iterator[str]:
+    if lines:
+        # Longer than any run of backticks in the code, which would close the block.
+        fence = "`" * (3 + max(line.count("`") for line in lines))
+        yield f"{fence}{language}"
+        yield from lines
+        yield fence
 
 
 def _code_block(finding: Finding) -> Iterator[str]:
     if finding.source is not None:
-        # Longer than any run of backticks in the code, which would close the block.
-        fence = "`" * (3 + max(line.count("`") for line in finding.source.lines))
-        yield f"{fence}python"
-        for number, line in enumerate(finding.source.lines, finding.source.first):
-            mark = ">" if number == finding.location.line else " "
-            yield f"{mark} {number:4}  {printable(line)}"
-        yield f"{fence}\n"
+        numbered = enumerate(finding.source.lines, finding.source.first)
+        lines = [
+            f"{'>' if number == finding.location.line else ' '} {number:4}  {printable(line)}"
+            for number, line in numbered
+        ]
+        yield from _fenced(lines, "python")
+        yield ""
 
 
 def _note(finding: Finding) -> str:

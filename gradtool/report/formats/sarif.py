@@ -17,7 +17,7 @@ from gradtool.report.formats.json import indented
 from gradtool.report.formats.repository import repository_path
 from gradtool.report.rows import rows
 from gradtool.report.summary import summary_line
-from gradtool.report.words import one_line, printable
+from gradtool.report.words import one_line, printable, with_code_lines
 from gradtool.results.fingerprint import VERSION, fingerprints
 from gradtool.results.report import Finding, Location, Report, RuleInfo, Severity
 
@@ -126,7 +126,7 @@ def _state(finding: Finding, compared: bool) -> _Object:
 
 
 def _text(finding: Finding) -> str:
-    hint = f"\n{one_line(finding.hint)}" if finding.hint else ""
+    hint = f"\n{with_code_lines(finding.hint)}" if finding.hint else ""
     return f"{one_line(finding.message)}{hint}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from gradtool.package import rule_address
 from gradtool.report.findings import evidence_lines, place
@@ -12,7 +12,7 @@ from gradtool.report.html.heatmap import heatmaps, key
 from gradtool.report.html.plot import error_plot
 from gradtool.report.html.rule import rule_page
 from gradtool.report.jacobian import Cell, Window, window
-from gradtool.report.words import one_line
+from gradtool.report.words import one_line, with_code_lines
 from gradtool.results.report import Evidence, Finding, JacobianBlock, RuleInfo
 
 _MOST_VALUES = 8
@@ -29,14 +29,14 @@ def finding_section(
         _heading(finding),
         element("p", *with_code(one_line(finding.message)), class_="message"),
         _source(finding),
-        element("p", element("b", "Hint: "), *with_code(one_line(finding.hint)), class_="hint")
-        if finding.hint
-        else None,
+        *_hint(finding.hint),
         _figures(evidence) if evidence is not None and with_figures else None,
         _numbers(evidence) if evidence is not None else None,
         _labelled("Reproduce it", finding.replay) if finding.replay else None,
         _labelled("Print a correct backward", finding.repair) if finding.repair else None,
-        _labelled("Keep it as a case, in gradtool.yaml", finding.case) if finding.case else None,
+        _labelled("Keep it as a case, in gradtool.yaml, under functions", finding.case)
+        if finding.case
+        else None,
         folded("Traceback", element("pre", finding.detail.rstrip())) if finding.detail else None,
         _about(finding, rules.get(finding.rule)),
         class_=f"finding {finding.severity.value}",
@@ -141,6 +141,15 @@ def _entry(cell: Cell) -> ET.Element:
     name = "wrong worst" if cell.is_worst else "wrong"
     analytic = element("b", f"{cell.analytic}*")
     return element("td", analytic, element("br"), cell.numeric, class_=name)
+
+
+def _hint(hint: str | None) -> Iterator[ET.Element]:
+    if hint is None:
+        return
+    sentence, *code = with_code_lines(hint).split("\n")
+    yield element("p", element("b", "Hint: "), *with_code(sentence), class_="hint")
+    if code:
+        yield element("pre", "\n".join(code))
 
 
 def _labelled(label: str, command: str) -> ET.Element:

@@ -7,14 +7,23 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from gradtool.report.findings import evidence_lines, explain_command, margin, place, subject
+from gradtool.report.findings import (
+    case_to_keep,
+    evidence_lines,
+    explain_command,
+    margin,
+    place,
+    subject,
+)
 from gradtool.report.terminal.block import write_block
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, Page, make_console
-from gradtool.report.words import listed, one_line, printable
+from gradtool.report.words import listed, one_line, printable, with_code_lines
 from gradtool.results.report import Finding, Location, Severity, Source
 
 _INDENT = 2
 _EVIDENCE = 4
+_CODE = 4
+"""Indent of lines of code to paste: that of the body of a class."""
 
 
 def write_findings(page: Page, findings: Iterable[Finding], *, verbosity: int) -> None:
@@ -93,7 +102,7 @@ def _heading(finding: Finding) -> Text:
 
 
 def _hint(finding: Finding) -> list[tuple[str, str]]:
-    return [("hint", one_line(finding.hint))] if finding.hint else []
+    return [("hint", with_code_lines(finding.hint))] if finding.hint else []
 
 
 def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
@@ -107,7 +116,7 @@ def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
     if finding.repair:
         yield "repair", printable(finding.repair)
     if finding.case:
-        yield "case", printable(finding.case)
+        yield "case", case_to_keep(finding.case)
 
 
 def _explain(finding: Finding) -> list[tuple[str, str]]:
@@ -122,10 +131,13 @@ def _write_pairs(page: Page, pairs: list[tuple[str, str]], indent: int) -> None:
     width = max((len(label) for label, _ in pairs), default=0) + 2
     for label, text in pairs:
         lead = Text(" " * indent).append(label.ljust(width), style=DIM)
+        first, *code = text.split("\n")
         if label in _WHOLE:
-            page.whole(lead.append(text, style="not dim"))
+            page.whole(lead.append(first, style="not dim"))
         else:
-            page.wrapped(Text(text), first=lead, indent=indent + width)
+            page.wrapped(Text(first), first=lead, indent=indent + width)
+        for line in code:
+            page.whole(Text(" " * _CODE + line))
 
 
 _INDENT = 2

@@ -54,6 +54,13 @@ def computes_gradients(lines: Collection[SourceLine]) -> bool:
     return any(not _is_nothing(each.value) for tree in trees for each in _returns(tree))
 
 
+def returned(tree: ast.FunctionDef) -> Iterator[list[ast.expr]]:
+    """Yield the gradients of each return that has more than None in it."""
+    for node in _returns(tree):
+        if not _is_nothing(node.value) and node.value is not None:
+            yield node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+
+
 def _returns(tree: ast.FunctionDef) -> Iterator[ast.Return]:
     """The returns of a function, without those of functions inside."""
     waiting: list[ast.AST] = list(tree.body)

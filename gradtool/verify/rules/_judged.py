@@ -35,6 +35,9 @@ def answer(judgement: Judgement, flaws: Iterable[Flaw]) -> Answer:
     return passed()
 
 
+ONCE = "@torch.autograd.function.once_differentiable"
+"""The decorator as advice spells it: it works in any module that imports torch."""
+
 DECLARED = "declared once_differentiable"
 
 

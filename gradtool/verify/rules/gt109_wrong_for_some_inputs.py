@@ -73,9 +73,11 @@ https://pytorch.org/docs/stable/notes/extending.html
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
+from gradtool.verify.diagnosis.needed import misplaced
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.rules._runs import failure_of_run, gradient_difference
 from gradtool.verify.thresholds.rules import NEEDED_MOST_ARGUMENTS
@@ -95,8 +97,25 @@ def _check(subject: Subject) -> Answer:
     for when, needed in _subsets(subject, inputs[:NEEDED_MOST_ARGUMENTS]):
         flaw = _flaw(subject, when, needed)
         if flaw:
-            return failed(flaw)
+            return failed(_explained(subject, flaw))
     return passed()
+
+
+def _explained(subject: Subject, flaw: Flaw) -> Flaw:
+    """Name the line that asks for the wrong input, if it can be read."""
+    lines = subject.function.lines
+    found = next(misplaced(lines), None)
+    names = {each.position: each.name for each in subject.function.arguments}
+    if found is None or found.position not in names:
+        return flaw
+    asked = " and ".join(f"needs_input_grad[{at}]" for at in found.asked)
+    hint = (
+        f"line {found.line} computes the gradient of `{names[found.position]}`, argument "
+        f"{found.position}, only if {asked}: ask for needs_input_grad[{found.position}]"
+    )
+    own = (each for each in lines if each.method in ("backward", "vjp"))
+    path = next((each.path for each in own if each.line == found.line), None)
+    return replace(flaw, hint=hint, path=path, line=found.line if path else None)
 
 
 def _subsets(subject: Subject, inputs: tuple[int, ...]) -> Iterator[tuple[str, frozenset[int]]]:

@@ -64,14 +64,18 @@ https://pytorch.org/docs/stable/notes/broadcasting.html
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
+from gradtool.verify.diagnosis.methods import method_trees, returned
 from gradtool.verify.rules._contract import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.thresholds.rules import REPEATED_CHARACTERS
 
 if TYPE_CHECKING:
+    from gradtool.verify.protocol.observation import Argument
     from gradtool.verify.subject import Subject
 
 
@@ -92,9 +96,32 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(
                 message=f"gradient of `{argument.name}` has shape {list(value.shape)}, but "
                 f"`{argument.name}` has shape {list(argument.shape)}: autograd sums it",
-                hint=f"return grad.sum_to_size({argument.name}.shape)",
+                hint=_advice(subject, argument),
                 severity=Severity.NOTE,
             )
+
+
+def _advice(subject: Subject, argument: Argument) -> str:
+    """What to return in place of the gradient, by its name in backward."""
+    trees = method_trees(subject.function.lines, ("backward", "vjp"))
+    texts = {_text(values, argument.position) for tree in trees for values in returned(tree)}
+    gradient = texts.pop() if len(texts) == 1 else None
+    return (
+        f"for `{argument.name}`, return `{gradient or _UNNAMED}.sum_to_size({argument.name}.shape)`"
+    )
+
+
+def _text(values: list[ast.expr], at: int) -> str | None:
+    """The gradient as backward writes it; None for an expression that is long or missing."""
+    if at >= len(values) or any(isinstance(each, ast.Starred) for each in values):
+        return None
+    text = ast.unparse(values[at])
+    if isinstance(values[at], ast.Name):
+        return text
+    return f"({text})" if len(text) <= REPEATED_CHARACTERS else None
+
+
+_UNNAMED = "grad"
 
 
 RULE = Rule(

@@ -59,11 +59,11 @@ How to fix
 ----------
 
 A docstring of the Function that names the surrogate, such as "straight-through estimator", turns
-the warning into a note. If it is intended, declare it in `gradtool.yaml`: `functions: {Round:
-{surrogate: [x], reason: trains through the rounding}}`. If the surrogate is the derivative of
-another function of the module, name it: `surrogate_of: soft_round` compares the gradient with that.
-If the gradient is not linear in the cotangent, or is random, also ignore GT107 or GT110, as the
-finding says.
+the warning into a note. If it is intended, declare it in `gradtool.yaml`, under `functions`:
+`Round: {surrogate: [x], reason: trains through the rounding}`. If the surrogate is the derivative
+of another function of the module, name it: `surrogate_of: soft_round` compares the gradient with
+that. If the gradient is not linear in the cotangent, or is random, also ignore GT107 or GT110, as
+the finding says.
 
 Reference
 ---------
@@ -116,10 +116,12 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             message=f"the gradient of {_names(subject, alike)} is not the derivative of forward:"
             f" it {'is' if is_said else 'looks like'} {kind}"
             f"{', as a docstring says' if is_said else ''}",
-            hint=f"if this is intended, declare it: {_declaration(subject)}",
+            hint=f"{_DECLARE}\n{_declaration(subject)}",
             severity=Severity.NOTE if is_said else None,
         )
 
+
+_DECLARE = "if this is intended, declare it in gradtool.yaml, under functions:"
 
 _SAYS_SURROGATE = re.compile(
     rf"{SAYS_PASSED.pattern}|surrogate|pseudo[- ]?(gradient|derivative)", re.IGNORECASE
@@ -146,10 +148,7 @@ def _declaration(subject: Subject) -> str:
     broken = {"GT107": bent and not subject.random, "GT110": subject.random}
     ignored = ", ".join(f"{code}: WHY" for code, found in broken.items() if found)
     more = f", ignore: {{{ignored}}}" if ignored else ""
-    return (
-        f"functions: {{{subject.function.name}: "
-        f"{{surrogate: [{', '.join(names)}], reason: WHY{more}}}}}"
-    )
+    return f"{subject.function.name}: {{surrogate: [{', '.join(names)}], reason: WHY{more}}}"
 
 
 def _names(subject: Subject, arguments: Iterable[int]) -> str:

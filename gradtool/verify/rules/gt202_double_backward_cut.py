@@ -71,6 +71,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.rules._judged import (
+    ONCE,
     answer,
     flaws,
     is_cut,
@@ -84,7 +85,6 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _LEFT = "in backward, avoid detach, .data, no_grad and NumPy, or decorate it with "
-_ONCE = "@once_differentiable"
 
 
 def _check(subject: Subject) -> Answer:
@@ -93,7 +93,7 @@ def _check(subject: Subject) -> Answer:
         return skipped(reason)
     if not is_cut(subject):
         return passed()
-    return answer(subject.curvature, flaws(subject, _advice(subject) + _ONCE))
+    return answer(subject.curvature, flaws(subject, _advice(subject) + ONCE))
 
 
 def _advice(subject: Subject) -> str:

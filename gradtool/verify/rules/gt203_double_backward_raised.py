@@ -64,13 +64,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._judged import nothing_to_differentiate
+from gradtool.verify.rules._judged import ONCE, nothing_to_differentiate
 from gradtool.verify.rules._rule import Answer, Rule, failed, flaw_of, passed, skipped
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "use tensor operations only, or decorate it with @once_differentiable"
+_HINT = f"use tensor operations only, or decorate it with {ONCE}"
 
 
 def _check(subject: Subject) -> Answer:

@@ -84,6 +84,7 @@ from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._judged import (
     DECLARED,
+    ONCE,
     nothing_to_differentiate,
     saved_intermediate,
     treated_as_constant,
@@ -161,8 +162,7 @@ def _flaw(subject: Subject, names: list[str], point: list[Array]) -> Flaw:
     return Flaw(
         message=f"forward saves {saved}, which autograd treats as {noun}: the second derivative "
         f"with respect to {listed(names)} is right here but wrong at {where}",
-        hint=f"recompute {pronoun} in backward, return {pronoun} as an output, or use "
-        "@once_differentiable",
+        hint=f"recompute {pronoun} in backward, return {pronoun} as an output, or use {ONCE}",
     )
 
 

@@ -280,3 +280,8 @@ STEP_STILL = 0.8
 change; the others happen to lie on an edge. Doubled: no step is recognized. Halved: half of a
 relu is flat.
 """
+
+REPEATED_CHARACTERS = 40
+"""Unit: characters. The longest expression of backward that advice repeats: with the call that
+follows it, half a line. A longer one is called ``grad``. Doubled: advice of two lines. Halved: most
+expressions are called ``grad``."""
