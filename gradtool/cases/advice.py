@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -93,10 +94,24 @@ def _by_shape(value: Any) -> Any:
 def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[str, str]) -> str:
     values = [name if name in objects else _in_code(value) for name, value in given.items()]
     wanted = " and ".join(f"`{name}`, {kind}," for name, kind in objects.items())
-    return (
-        f"create {wanted} in a static method of {checkable.name}: "
-        f"def sample_inputs(): yield {', '.join(values)}{',' * (len(values) == 1)}"
-    )
+    code = [
+        "@staticmethod",
+        "def sample_inputs():",
+        *([] if _has_torch(checkable) else ["    import torch"]),
+        *(f"    {name} = {_STARTS.get(kind, '...')}  # {kind}" for name, kind in objects.items()),
+        f"    yield {', '.join(values)}{',' * (len(values) == 1)}",
+    ]
+    return "\n".join([f"create {wanted} in a static method of {checkable.name}:", *code])
+
+
+_STARTS = {"a function": "torch.tanh", "a list": "[torch.randn(3, 4, dtype=torch.float64)]"}
+"""An object of a kind that is not about the Function's own code, to start from."""
+
+
+def _has_torch(checkable: Checkable) -> bool:
+    """Return True if the module of a Function knows ``torch`` by this name."""
+    forward = inspect.unwrap(checkable.obj.forward)
+    return "torch" in getattr(forward, "__globals__", {})
 
 
 def _in_code(value: Any) -> str:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.cases.case import Case
 from gradtool.collect.checkable import Checkable
+from gradtool.collect.discovery import function_location
 from gradtool.findings.could_not_run import NoCase
-from gradtool.sandbox.user_errors import describe
+from gradtool.sandbox.user_errors import describe, user_method
+from gradtool.spelling import did_you_mean, nearest
 
 _MAX_CASES = 1000
 """Cases beyond which ``sample_inputs`` is assumed not to end."""
@@ -38,10 +43,9 @@ def read_samples(checkable: Checkable) -> list[Case]:
         raise
     except Exception as error:
         raised = describe(error, checkable.folder)
-        hint = "make it a @staticmethod without parameters that yields tuples of arguments"
         raise NoCase(
             f"sample_inputs raised {raised.summary}",
-            hint=hint if isinstance(error, TypeError) else None,
+            hint=_advice(error, checkable.folder),
             detail=raised.detail,
             location=raised.location,
         ) from None
@@ -50,6 +54,38 @@ def read_samples(checkable: Checkable) -> list[Case]:
     if len(yielded) > _MAX_CASES:
         raise NoCase(f"sample_inputs yields more than {_MAX_CASES} cases")
     return [as_case(value, "sample_inputs yields") for value in yielded]
+
+
+_UNKNOWN = re.compile(r"\bCase\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+
+
+def _advice(error: Exception, folder: Path) -> str | None:
+    """How to correct a call of ``sample_inputs``, or of `Case` in it, that Python refuses."""
+    if not isinstance(error, TypeError):
+        return None
+    unknown = _UNKNOWN.search(str(error))
+    if unknown:
+        names = [each.name for each in fields(Case)]
+        return f"Case takes {', '.join(names)}{did_you_mean(unknown[1], names)}"
+    if user_method(error, folder) is not None:
+        return None  # Its own code raised, so it could be called.
+    return "make it a @staticmethod without parameters that yields tuples of arguments"
+
+
+_SIMILAR = 0.85
+"""Similarity to ``sample_inputs`` that the name of a method must have to be taken for it."""
+
+
+def misspelt_samples(checkable: Checkable) -> Iterator[str]:
+    """Yield a notice on a method that looks like ``sample_inputs``, where that is missing."""
+    if checkable.obj is None or has_samples(checkable):
+        return
+    for name, value in vars(checkable.obj).items() if checkable.is_function else ():
+        method = getattr(value, "__func__", value)
+        if inspect.isfunction(method) and nearest("sample_inputs", [name], _SIMILAR):
+            place = function_location(method) or checkable.location
+            said = f"`{name}` of {checkable.name} is not used (did you mean `sample_inputs`?)"
+            yield f"{place.path}:{place.line}: {said}"
 
 
 def _is_one_case(given: Any, parameters: Sequence[inspect.Parameter]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from gradtool.adapters.common.binding import parameter_in_place_of_ctx
 from gradtool.adapters.common.module_call import ModuleCall
 from gradtool.adapters.common.random_state import global_generators, stable_seed
 from gradtool.cases.advice import how_to_give_a_case
@@ -52,7 +53,7 @@ _MISSING = re.compile(r"(?:NameError: name|ModuleNotFoundError: No module named)
 _LACKS = {
     EngineLacksError.__name__: "check it with --engine torch, where PyTorch is installed",
     "EngineLacksAttributeError": "check it with --engine torch, where PyTorch is installed",
-    "StandInError": "install it in the environment that runs gradtool",
+    "StandInError": "install what it is from in the environment that runs gradtool",
 }
 """Errors that begin the refusal of arguments when no other arguments would help, and hints."""
 
@@ -276,7 +277,7 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     """
     parameters = checkable.parameters()
     if not parameters:
-        raise NoCase("it takes no arguments, or has no signature to infer them from")
+        raise _no_arguments(checkable)
     names = tuple(parameter.name for parameter in parameters)
 
     def bound(case: CaseConfig) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -307,6 +308,20 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     return search
 
 
+def _no_arguments(checkable: Checkable) -> NoCase:
+    first = parameter_in_place_of_ctx(checkable.obj)
+    if first is None:
+        return NoCase("it takes no arguments, or has no signature to infer them from")
+    return NoCase(
+        f"forward has no ctx: its only parameter, `{first}`, gets it",
+        hint=_ADD_CTX,
+        location=function_location(checkable.obj.forward),
+    )
+
+
+_ADD_CTX = "add ctx as its first parameter, or define setup_context"
+
+
 def _debug_refusal(checkable: Checkable, settings: Settings, likeliest: CaseConfig | None) -> None:
     """Open the debugger, for ``--pdb``, where forward refuses the likeliest arguments."""
     if likeliest is not None and debugger.is_enabled():
@@ -318,16 +333,28 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     if search.likeliest is not None and search.objection.startswith(tuple(_LACKS)):
         return _lacking(checkable, settings, search.likeliest, search.objection)
     hint = _missing_dependency(search.objection) or how_to_give_a_case(checkable, search)
+    first = parameter_in_place_of_ctx(checkable.obj)
+    if first is not None:
+        hint = f"`{first}` gets the ctx of forward: {_ADD_CTX}"
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it with --device cuda on a machine that has a GPU"
-    tried = f"found no arguments that forward accepts ({search.calls} tried)"
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(
-        f"{tried}; with the likeliest ones: {search.objection}",
+        _outcome(checkable, settings, search),
         hint=hint,
         detail="\n".join([*refusals, *(f"called by {each}" for each in search.callers)]),
         location=_line_of_refusal(checkable, search),
     )
+
+
+def _outcome(checkable: Checkable, settings: Settings, search: SearchResult) -> str:
+    """Say what speaks against the likeliest arguments, and which they are if forward took them."""
+    if not search.doubt or search.likeliest is None:
+        tried = f"found no arguments that forward accepts ({search.calls} tried)"
+        return f"{tried}; with the likeliest ones: {search.objection}"
+    args, kwargs = _make(checkable, settings, search.likeliest, str(search.likeliest.name))
+    shown = ", ".join(show_arguments(checkable, args, kwargs))
+    return f"forward ran, but {search.doubt}; {search.calls} tried, the likeliest ones: {shown}"
 
 
 def _missing_dependency(objection: str) -> str | None:
@@ -344,6 +371,15 @@ def _line_of_refusal(checkable: Checkable, search: SearchResult) -> Location | N
     return Location(path=checkable.location.path, line=line)
 
 
+_NOT_INSTALLED = re.compile(r"StandInError: (\w+)[\w.]* is not installed")
+
+
+def _install(objection: str) -> str | None:
+    """Name the package to install, where a name of one that is missing was used."""
+    found = _NOT_INSTALLED.match(objection)
+    return f"install `{found[1]}` in the environment that runs gradtool" if found else None
+
+
 def _lacking(
     checkable: Checkable, settings: Settings, likeliest: CaseConfig, objection: str
 ) -> NoCase:
@@ -352,7 +388,7 @@ def _lacking(
     raised = rerun_forward(checkable, *bind_arguments(checkable, args, kwargs))
     return NoCase(
         f"forward cannot run here: {objection.partition(': ')[2]}",
-        hint=_LACKS[objection.partition(":")[0]],
+        hint=_install(objection) or _LACKS[objection.partition(":")[0]],
         detail=raised.detail if raised else None,
         location=raised.location if raised else None,
     )

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +14,7 @@ import msgspec
 
 from gradtool.adapters.engines import BOTH, BUNDLED, TORCH, require_device_of
 from gradtool.cases.construction import construct
+from gradtool.cases.sample_inputs import misspelt_samples
 from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.beside_cases import explored
 from gradtool.checking.case_check import check_case, listed_function
@@ -105,7 +107,7 @@ class WorkerSession:
             lines=tuple(checkable.location.line for checkable in checkables),
             problem=problem,
             sliced=is_sliced,
-            notes=loaded.notes,
+            notes=(*loaded.notes, *chain.from_iterable(map(misspelt_samples, checkables))),
         )
 
     def _requested(self, discovery: Discovery, loaded: LoadedModule) -> list[Checkable]:

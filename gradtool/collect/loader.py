@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports
 from gradtool.collect.import_root import RESERVED, ImportRoot
-from gradtool.collect.replacement import shown_file
 from gradtool.collect.slices import sliced
 from gradtool.collect.source_loader import SourceOnlyLoader
 from gradtool.collect.tolerance import Tolerance
@@ -209,14 +208,14 @@ class Loader:
             name = dotted.removesuffix(".__init__")
             return self._imported(path, source, tree, outer, name, of_all_kinds=of_all_kinds)
         first = _load_error(tolerance.first, root.folder) if tolerance.first else None
-        notes = (*tolerance.notes, *_alone(path, source, root.folder, self._engine))
+        notes = (*tolerance.notes, *_alone(path, source, self._engine))
         return LoadedModule(path, module, tree, root, self._engine, digest(source), notes, first)
 
 
-def _alone(path: Path, source: bytes, folder: Path, engine: str) -> Iterator[str]:
+def _alone(path: Path, source: bytes, engine: str) -> Iterator[str]:
     """Yield a note on a source that uses ``torch.distributed``: the engine has one process."""
     if engine == BUNDLED and _DISTRIBUTED.search(source):
-        place = shown_file(str(path), folder)
+        place = shown_path(path)
         yield f"{place}: torch.distributed has a single process here; larger groups are not checked"
 
 

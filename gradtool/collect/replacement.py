@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 
 def replaced(
@@ -93,9 +92,3 @@ def _holds(statement: ast.stmt, line: int) -> bool:
     decorators = getattr(statement, "decorator_list", [])
     first: int = min([statement.lineno, *(each.lineno for each in decorators)])
     return first <= line <= (statement.end_lineno or statement.lineno)
-
-
-def shown_file(path: str, folder: Path) -> str:
-    """A file of the user's, relative to the folder that imports start in."""
-    place = Path(path)
-    return str(place.relative_to(folder)) if place.is_relative_to(folder) else place.name

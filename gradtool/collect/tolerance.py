@@ -14,7 +14,8 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 
 from gradtool.collect.import_root import ImportRoot
-from gradtool.collect.replacement import replaced, shown_file, statement_at
+from gradtool.collect.replacement import replaced, statement_at
+from gradtool.results.paths import shown_path
 from gradtool.sandbox.user_errors import summarize
 
 _MOST = 300
@@ -71,7 +72,7 @@ class Tolerance:
             edited = replaced(source, statement, why, _lacking(error, statement))
             if edited is not None and edited != source:
                 self.root.read[file] = _without_package(edited, tree, error, statement, why)
-                place = f"{shown_file(file, self.root.folder)}:{statement.lineno}"
+                place = f"{shown_path(Path(file))}:{statement.lineno}"
                 self.notes.append(f"{place}: {name} {why}; a stand-in is used instead")
                 return True
         return False

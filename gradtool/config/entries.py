@@ -1,4 +1,4 @@
-"""Where a configuration describes a Function: the lines of the parts of its entry.
+"""The entry of a Function in a configuration, and the lines of its parts.
 
 Some mistakes, such as the name of an argument that forward lacks, show only once the module has
 been imported. They are reported at these lines too.

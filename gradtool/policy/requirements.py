@@ -20,6 +20,7 @@ from gradtool.results.report import (
     Report,
     Verdict,
 )
+from gradtool.verify.rules import codes
 
 _NAMED = 5
 """Functions that a line names before it only counts the others."""
@@ -29,23 +30,26 @@ def enforce_requirements(requirements: Requirements) -> Policy:
     """Add a line for each requirement that is not met."""
 
     def policy(report: Report) -> Report:
-        unmet = _unmet(report.modules, requirements)
+        unmet = _unmet(report, requirements)
         new = tuple(line for line in unmet if line not in report.unmet)
         return add_notices(msgspec.structs.replace(report, unmet=(*report.unmet, *new)), new)
 
     return policy
 
 
-def _unmet(modules: Sequence[ModuleResult], requirements: Requirements) -> Iterator[str]:
-    yield from _too_few(modules, requirements.functions)
+def _unmet(report: Report, requirements: Requirements) -> Iterator[str]:
+    yield from _too_few(report, requirements.functions)
     if requirements.double_backward:
-        yield from _first_order(modules)
+        yield from _first_order(report.modules)
 
 
-def _too_few(modules: Sequence[ModuleResult], required: int | None) -> Iterator[str]:
-    checked = sum(_is_checked(function) for _, function in _each(modules))
+def _too_few(report: Report, required: int | None) -> Iterator[str]:
+    checked = sum(_is_checked(function) for _, function in report.functions())
     if required is not None and checked < required:
-        yield f"--require-functions {required}: only {checked} checked"
+        had = "1 Function" if checked == 1 else f"{checked} Functions"
+        is_off = codes.WRONG_GRADIENT in report.left_out
+        why = f", and {codes.WRONG_GRADIENT} is excluded by --select or --ignore" if is_off else ""
+        yield f"--require-functions {required}: only {had} had a gradient compared{why}"
 
 
 def _is_checked(function: FunctionResult) -> bool:

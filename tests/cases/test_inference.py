@@ -181,8 +181,15 @@ def test_for_an_argument_that_only_code_can_make_the_hint_is_code() -> None:
         resolve_cases(checkable_class(Configured), Settings())
     assert none.value.hint is not None
     assert none.value.hint.startswith("create `settings`, an object with table_of_factors, and ")
-    assert "`transform`, a function, in a static method of Configured: " in none.value.hint
-    assert "yield torch.randn(3, 4, dtype=torch.float64, requires_grad=True), " in none.value.hint
+    sentence, _, code = none.value.hint.partition("\n")
+    assert sentence.endswith("`transform`, a function, in a static method of Configured:")
+    assert code.splitlines() == [
+        "@staticmethod",
+        "def sample_inputs():",
+        "    settings = ...  # an object with table_of_factors",
+        "    transform = torch.tanh  # a function",
+        "    yield torch.randn(3, 4, dtype=torch.float64, requires_grad=True), settings, transform",
+    ]
 
 
 class FromState(torch.autograd.Function):

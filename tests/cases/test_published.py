@@ -58,7 +58,7 @@ WRONG = {
     "callers": "ReversibleForgetsBlock",
 }
 WITHOUT_VERDICT = {
-    "losses::StackedList": "no output requires a gradient",
+    "losses::StackedList": "no output depends on a tensor that requires a gradient",
     "quantisers::MaskedCheckpoint": "no output depends on x",
     "shapes::OnlySymmetric": "a must be symmetric",
 }

@@ -289,7 +289,7 @@ def test_fewer_functions_than_required_fail(run: Run) -> None:
     assert check(run, ".", "--require-functions", "2")[0] == 0
     code, out, _ = check(run, ".", "--require-functions", "3")
     assert code == 1
-    assert "--require-functions 3: only 2 checked\n" in out
+    assert "--require-functions 3: only 2 Functions had a gradient compared\n" in out
     for part in (("-k", "Square"), ("--shard", "1/2"), ("--lf",), ("--changed-since", "HEAD")):
         code, _, err = check(run, ".", "--require-functions", "1", *part)
         assert code == 2
@@ -303,7 +303,7 @@ def test_what_shards_checked_together_is_held_to_the_number(run: Run) -> None:
     assert run("merge", "1.json", "2.json", "--require-functions", "2")[0] == 0
     code, out, _ = run("merge", "1.json", "2.json", "--require-functions", "3")
     assert code == 1
-    assert "--require-functions 3: only 2 checked" in out
+    assert "--require-functions 3: only 2 Functions had a gradient compared" in out
 
 
 def test_double_backward_can_be_required(run: Run) -> None:

@@ -125,6 +125,8 @@ def test_a_family_of_one_rule_is_its_page(run: Run) -> None:
     ("word", "near"),
     [
         ("", "gradtool explain lists them all"),
+        ("GT999", "gradtool explain lists them all"),
+        ("GT1O1", "(did you mean 'GT101'?)"),
         ("GT105", "(did you mean 'GT101'?)"),
         ("wrong-gradent", "(did you mean 'wrong-gradient'?)"),
         ("zzz", "gradtool explain lists them all"),

@@ -48,7 +48,9 @@ def test_a_missing_package_is_stood_in_for_and_noted(folder: Path) -> None:
     )
     assert names(loaded) == ["Scale"]
     assert loaded.failure is None
-    assert "ops.py:1: no_such is not installed; a stand-in is used instead" in loaded.notes
+    assert (
+        f"{folder}/ops.py:1: no_such is not installed; a stand-in is used instead" in loaded.notes
+    )
     with loaded.active():
         assert loaded.module.HAS is False
         with pytest.raises(StandInError, match=r"^no_such\.a is not installed.*use is decorated"):
@@ -59,7 +61,7 @@ def test_only_the_name_that_is_missing_is_stood_in_for(folder: Path) -> None:
     loaded = load(folder, "import torch\nfrom math import (\n  pi as FACTOR,\n  nothing,\n)\n")
     assert loaded.module.FACTOR > 3
     assert loaded.notes == (
-        "ops.py:2: math.nothing cannot be imported; a stand-in is used instead",
+        f"{folder}/ops.py:2: math.nothing cannot be imported; a stand-in is used instead",
     )
 
 
@@ -70,7 +72,9 @@ def test_a_package_that_fails_to_import_is_stood_in_for(folder: Path) -> None:
         helper="import torch\nfrom no_such import missing\n",
         site_packages_of="x = 1",
     )
-    assert loaded.notes == ("helper.py:2: no_such is not installed; a stand-in is used instead",)
+    assert loaded.notes == (
+        f"{folder}/helper.py:2: no_such is not installed; a stand-in is used instead",
+    )
 
 
 def test_a_slice_is_imported_where_the_whole_fails(folder: Path) -> None:

@@ -162,7 +162,7 @@ BROKEN = {
     ),
     "unknown rule selected": (
         V + "check:\n  select: [GT1, X999]\n",
-        "3: unknown rule 'X999' in check.select",
+        "3: unknown rule 'X999' (gradtool explain lists them all) in check.select",
     ),
     "unknown rule ignored": (
         LINEAR + '    ignore:\n      gt101: "reason"\n',

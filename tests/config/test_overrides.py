@@ -109,7 +109,10 @@ def test_origins_are_known() -> None:
         ("check.timeout.x=1", "check.timeout has no keys"),
         ("check.device=gpu", "check.device must be cpu, cuda or cuda:N, got 'gpu'"),
         ("check.select=GT1", "check.select must be a list, got 'GT1'"),
-        ("check.select=[XY]", "unknown rule 'XY' in check.select"),
+        (
+            "check.select=[XY]",
+            "unknown rule 'XY' (gradtool explain lists them all) in check.select",
+        ),
         ("check=5", "check must be a mapping, got 5"),
         ("version=2", "version 2 is unknown: this gradtool reads version 1"),
         ("version=null", "'version' is missing: begin the file with 'version: 1'"),

@@ -13,4 +13,8 @@ from tests.policy import reports
 def test_requirements_that_are_not_met_are_listed_once() -> None:
     policy = enforce_requirements(Requirements(functions=2))
     judged = policy(policy(reports.report(reports.function(reports.check("GT101", Verdict.PASS)))))
-    assert judged.unmet == judged.notices == ("--require-functions 2: only 1 checked",)
+    assert (
+        judged.unmet
+        == judged.notices
+        == ("--require-functions 2: only 1 Function had a gradient compared",)
+    )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,31 @@ def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
     if cls is not None and takes_ctx(cls) and parameters and parameters[0].kind in _POSITIONAL:
         return parameters[1:]
     return parameters
+
+
+def parameter_in_place_of_ctx(function: Any) -> str | None:
+    """The first parameter of a ``forward`` that forgot ctx; None if it has ctx, by any name.
+
+    The methods of a Function give ctx the same name, so one that differs in backward was forgotten.
+    """
+    cls = function_class(function)
+    if cls is None or not takes_ctx(cls):
+        return None
+    first, other = _first_name(cls.forward), _first_name(cls.backward)
+    is_ctx = first is None or other is None or first == other or bool(_CTX.search(first))
+    return None if is_ctx else first
+
+
+_CTX = re.compile(r"ctx|context|^_|^self$|^cls$", re.IGNORECASE)
+"""Matches names of ctx that differ between the methods of some Functions."""
+
+
+def _first_name(method: Any) -> str | None:
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return next((each.name for each in parameters if each.kind in _POSITIONAL), None)
 
 
 def bind(

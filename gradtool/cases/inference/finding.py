@@ -235,6 +235,7 @@ def _climb(
     elif best.height > (*search.reached, *search.below):
         search.likeliest = case_of(reading.parameters, best.draft, FIRST)
         search.objection = best.trial.refusal or f"no error, but {best.trial.doubt}"
+        search.doubt = None if best.trial.refusal else best.trial.doubt
         search.reached = best.trial.reached
 
 

@@ -74,6 +74,8 @@ class SearchResult:
     """The first candidate: a start for a user who knows better."""
     objection: str = ""
     """Why forward refused it."""
+    doubt: str | None = None
+    """What speaks against it, if forward accepted it."""
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which it was refused."""
     below: tuple[int, ...] = ()

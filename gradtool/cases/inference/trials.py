@@ -166,7 +166,11 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
     shape = tuple(outputs[0].shape)
     recorded = [value for value in outputs if value.requires_grad]
     if not recorded:
-        return Trial(output=shape, doubt="no output requires a gradient", reached=(_IN_BACKWARD,))
+        return Trial(
+            output=shape,
+            doubt="no output depends on a tensor that requires a gradient",
+            reached=(_IN_BACKWARD,),
+        )
     torch = library().torch
     try:
         torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])

@@ -83,9 +83,9 @@ def _meant(code: str, rules: Mapping[str, Rule]) -> list[Rule]:
     if family:
         return family
     from gradtool.errors import UsageError
-    from gradtool.spelling import did_you_mean
+    from gradtool.verify.rules.codes import suggestion
 
-    near = did_you_mean(code, by_word) or "; gradtool explain lists them all"
+    near = suggestion(code, by_word) or "; gradtool explain lists them all"
     raise UsageError(f"unknown rule {code!r}{near}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from gradtool.errors import UsageError
@@ -46,9 +47,39 @@ def problem_with(code: str) -> str | None:
     near = (
         f" (did you mean {upper!r}?)"
         if _is_known(upper)
-        else did_you_mean(code, [*RULES, *NAMES.values()])
+        else suggestion(code, [*RULES, *NAMES.values()])
     )
-    return f"unknown rule {code!r}{near}"
+    return f"unknown rule {code!r}{near or _ALL}"
+
+
+_ALL = " (gradtool explain lists them all)"
+
+_LIKE_A_CODE = re.compile(r"GT.{1,4}", re.IGNORECASE)
+
+_DIGITS = str.maketrans("OIL", "011")
+"""Letters that are read as digits."""
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The nearest of the `known` codes and names, in parentheses; nothing if none is near.
+
+    A code is near to one of which it lacks a character, or has one wrong or too many: others are
+    about something else, however alike they look.
+    """
+    if not _LIKE_A_CODE.fullmatch(word):
+        return did_you_mean(word, known)
+    read = word[:2].upper() + word[2:].upper().translate(_DIGITS)
+    near = sorted(known, key=lambda each: (_edits(read, each), each))[:1]
+    return "".join(f" (did you mean {each!r}?)" for each in near if _edits(read, each) < 2)
+
+
+def _edits(one: str, other: str) -> int:
+    """The number of characters to change, add or leave out; 2 for more."""
+    if len(one) == len(other):
+        return min(sum(a != b for a, b in zip(one, other, strict=True)), 2)
+    longer, shorter = sorted((one, other), key=len, reverse=True)
+    removed = (longer[:at] + longer[at + 1 :] for at in range(len(longer)))
+    return 1 if shorter in removed else 2
 
 
 def _is_known(code: str) -> bool:

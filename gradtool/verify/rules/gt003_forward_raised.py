@@ -69,6 +69,7 @@ https://pytorch.org/docs/stable/notes/extending.html
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
@@ -86,7 +87,14 @@ def _check(subject: Subject) -> Answer:
     reporter = reporter_of(failure.kind)
     if reporter:
         return reported_by(reporter)
-    return raised(failure, f"forward raised {failure.message}")
+    is_of_dtypes = _DTYPES.search(failure.message)
+    return raised(failure, f"forward raised {failure.message}", _DOUBLE if is_of_dtypes else None)
+
+
+_DTYPES = re.compile(r"same dtype.*(double != float|float != double|Double and Float)")
+"""Matches what a matrix product of float64 and float32 raises."""
+
+_DOUBLE = "if a module is float32, create it with `.double()`; gradtool checks in float64"
 
 
 RULE = Rule(

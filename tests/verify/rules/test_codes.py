@@ -20,8 +20,13 @@ def test_rules_and_families_are_known(code: str) -> None:
         ("gt1", " (did you mean 'GT1'?)"),
         ("Gt10", " (did you mean 'GT10'?)"),
         ("GT55", " (did you mean 'GT505'?)"),
-        ("X999", ""),
-        ("", ""),
+        ("GT1O1", " (did you mean 'GT101'?)"),
+        ("gtl0i", " (did you mean 'GT101'?)"),
+        ("GT5050", " (did you mean 'GT505'?)"),
+        ("wrong-gradent", " (did you mean 'wrong-gradient'?)"),
+        ("GT999", " (gradtool explain lists them all)"),
+        ("X999", " (gradtool explain lists them all)"),
+        ("", " (gradtool explain lists them all)"),
     ],
 )
 def test_another_code_is_told_with_what_was_meant(code: str, near: str) -> None:

@@ -1,0 +1,173 @@
+"""What is said where a Function has no case: the mistake itself, and code that can be pasted."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradtool.engine as torch
+from gradtool import Case, Function
+from gradtool.cases.sample_inputs import misspelt_samples
+from gradtool.cases.sources import resolve_cases
+from gradtool.collect.checkable import Checkable
+from gradtool.config.settings import Settings
+from gradtool.findings.could_not_run import NoCase
+from gradtool.results.report import Location
+from gradtool.run.runner import check
+from tests.options import check_options
+
+
+class Twice(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return 2 * g
+
+
+def checkable(target: Any) -> Checkable:
+    return Checkable("F", target, Path(__file__), Location(path="f.py", line=1))
+
+
+def refusal(target: Any) -> NoCase:
+    with pytest.raises(NoCase) as raised:
+        resolve_cases(checkable(target), Settings())
+    return raised.value
+
+
+class OnlyArgument(Function):
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return 2 * g
+
+
+class TwoArguments(Twice):
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        return x * y
+
+
+class AnotherName(Twice):
+    @staticmethod
+    def forward(_ctx: Any) -> Any:
+        return torch.ones(3)
+
+
+def test_a_forward_that_forgot_ctx_is_told_so() -> None:
+    only = refusal(OnlyArgument)
+    assert only.message == "forward has no ctx: its only parameter, `x`, gets it"
+    assert only.location is not None
+    assert only.hint == "add ctx as its first parameter, or define setup_context"
+    two = refusal(TwoArguments)
+    assert two.hint == f"`x` gets the ctx of forward: {only.hint}"
+    assert refusal(AnotherName).message.startswith("it takes no arguments")
+
+
+def test_a_wrong_call_of_case_says_what_case_takes() -> None:
+    class Misspelt(Twice):
+        @staticmethod
+        def sample_inputs() -> Any:
+            yield Case((torch.randn(3),), nmae="a")  # type: ignore[call-arg]
+
+    assert refusal(Misspelt).hint == (
+        "Case takes args, kwargs, name, atol, rtol, reason, expires (did you mean 'name'?)"
+    )
+
+
+def test_only_a_call_that_fails_is_blamed_on_the_signature() -> None:
+    class WithParameter(Twice):
+        @staticmethod
+        def sample_inputs(size: int) -> Any:
+            yield torch.randn(size)
+
+    class WithMistake(Twice):
+        @staticmethod
+        def sample_inputs() -> Any:
+            yield 1 + torch.randn(3).numpy  # type: ignore[operator]
+
+    assert (refusal(WithParameter).hint or "").startswith("make it a @staticmethod without")
+    assert refusal(WithMistake).hint is None
+
+
+def test_a_misspelt_sample_inputs_is_noticed() -> None:
+    class Misspelt(Twice):
+        @staticmethod
+        def sample_input() -> Any:
+            yield torch.randn(3)
+
+    class Both(Misspelt):
+        @staticmethod
+        def sample_inputs() -> Any:
+            yield torch.randn(3)
+
+        @staticmethod
+        def samples_inputs() -> Any:
+            yield torch.randn(3)
+
+    (notice,) = misspelt_samples(checkable(Misspelt))
+    said = "`sample_input` of F is not used (did you mean `sample_inputs`?)"
+    assert notice.endswith(f": {said}")
+    assert Path(__file__).name in notice
+    assert list(misspelt_samples(checkable(Both))) == []
+    assert list(misspelt_samples(checkable(Twice))) == []
+
+
+class Ignoring(Function):
+    @staticmethod
+    def forward(ctx: Any, transform: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return transform(torch.zeros(3))
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return None, g
+
+
+def test_arguments_that_forward_took_are_shown_with_what_speaks_against_them() -> None:
+    message = refusal(Ignoring).message
+    assert message.startswith("forward ran, but no output depends on x; ")
+    assert " tried, the likeliest ones: transform: " in message
+    assert "x: float64[" in message
+
+
+SKELETON = """
+from torch.autograd import Function
+
+
+class Applied(Function):
+    @staticmethod
+    def forward(ctx, transform, x):
+        if repr(transform).startswith("a "):
+            raise ValueError("this is a stand-in")
+        ctx.save_for_backward(x)
+        return transform(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return None, grad * (1 - x.tanh() ** 2)
+"""
+
+
+def test_the_skeleton_works_as_it_is_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "applied.py"
+    file.write_text(SKELETON)
+    (finding,) = check(check_options(paths=("applied.py",))).findings()
+    _, _, code = (finding.hint or "").partition("\n")
+    file.write_text(SKELETON + "\n" + textwrap.indent(code, "    ") + "\n")
+    report = check(check_options(paths=("applied.py",)))
+    assert report.verdict.value == "pass"
+    (function,) = (function for _, function in report.functions())
+    assert [case.source for case in function.cases] == ["sample_inputs"]
