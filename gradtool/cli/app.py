@@ -107,11 +107,26 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
         return ExitCode.USAGE
     if any("\0" in argument for argument in arguments):
         return refuse("an argument contains a null byte")
+    if len(arguments) > 1 and arguments[0] in _OF_COMPLETION:
+        # Typer would ignore the others.
+        why = f"it takes no value such as {arguments[1]!r}, and is for the shell that runs it"
+        return refuse(f"{arguments[0]}: {why}")
     try:
         work = _parse(arguments, command)
     except _ParseError as error:
-        return refuse(error.format_message())
+        return refuse(_problem(error.format_message(), arguments))
     return work() if callable(work) else ExitCode(work or 0)
+
+
+_OF_COMPLETION = ("--install-completion", "--show-completion")
+
+
+def _problem(message: str, arguments: list[str]) -> str:
+    """What is wrong with a command line; for a missing path, what to add."""
+    if message.startswith("Missing argument 'PATH...'"):
+        example = f"gradtool {arguments[0]} ."
+        return f"name a file or a folder, such as the current one: {example}"
+    return message
 
 
 def _parse(arguments: list[str], command: str) -> Any:

@@ -177,7 +177,7 @@ def test_an_interrupt_prints_what_was_measured(
         (["--direction", "up"], "unknown direction 'up' (known: h2d, d2h, d2d, duplex)"),
         (["--scenario", "pined"], "no scenario matches 'pined' (did you mean 'pinned'?)"),
         (["--plot", "p.jpg"], "--plot: p.jpg must end in .svg"),
-        (["--plot", "none/p.svg"], "--plot: cannot write none/p.svg: No such file"),
+        (["--plot", "none/p.svg"], "cannot write none/p.svg: folder none does not exist"),
         (["--report", "xml=x"], "unknown format for --report: 'xml'"),
         (["--require", "pinned"], "--require 'pinned': write it as in"),
         (["--require", "pinned.h2d.gbps > link"], "there is no link without a device"),

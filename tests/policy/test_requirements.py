@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gradtool.config.options import Requirements
 from gradtool.policy.requirements import enforce_requirements
 from gradtool.results.report import (
@@ -17,4 +19,14 @@ def test_requirements_that_are_not_met_are_listed_once() -> None:
         judged.unmet
         == judged.notices
         == ("--require-functions 2: only 1 Function had a gradient compared",)
+    )
+
+
+def test_a_run_that_leaves_out_the_gradient_says_so() -> None:
+    ran = reports.report(reports.function(reports.check("GT102", Verdict.PASS)))
+    ran = msgspec.structs.replace(ran, left_out=("GT101",))
+    policy = enforce_requirements(Requirements(functions=1))
+    assert policy(ran).unmet == (
+        "--require-functions 1: only 0 Functions had a gradient compared, and GT101 is excluded by "
+        "--select or --ignore",
     )

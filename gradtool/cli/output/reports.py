@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gradtool.cli.options.choices import choose
@@ -127,5 +128,12 @@ def _write_errors_named(request: OutputRequest) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or type(error).__name__
+        reason = _reason(error, request.name)
         raise UsageError(f"{request.flag}: cannot write {request.name}: {reason}") from error
+
+
+def _reason(error: OSError, name: str) -> str:
+    folder = Path(name).parent
+    if isinstance(error, FileNotFoundError) and not folder.exists():
+        return f"folder {folder} does not exist"
+    return error.strerror or type(error).__name__
