@@ -69,7 +69,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     module: ModuleConfig | None = None
     """How to make it, where it is an ``nn.Module``."""
     entry: Entry | None = None
-    """Where the configuration describes it."""
+    """The place where the configuration describes it."""
     sliced: bool = False
     """Import only the part of the module that its Functions need."""
     only: tuple[str, ...] = ()

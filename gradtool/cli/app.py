@@ -122,7 +122,7 @@ _OF_COMPLETION = ("--install-completion", "--show-completion")
 
 
 def _problem(message: str, arguments: list[str]) -> str:
-    """What is wrong with a command line; for a missing path, what to add."""
+    """Say what is wrong with a command line; for a missing path, what to add."""
     if message.startswith("Missing argument 'PATH...'"):
         example = f"gradtool {arguments[0]} ."
         return f"name a file or a folder, such as the current one: {example}"

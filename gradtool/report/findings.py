@@ -92,7 +92,7 @@ def subject(finding: Finding) -> str:
 
 
 _CODE = "\n    "
-"""What stands before each line of code to paste: the indent of the body of a class."""
+"""Indent of each line of code to paste: that of the body of a class."""
 
 
 def as_text(finding: Finding) -> str:

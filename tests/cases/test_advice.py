@@ -1,4 +1,4 @@
-"""What is said where a Function has no case: the mistake itself, and code that can be pasted."""
+"""Advice for a Function without a case: the mistake itself, and code that can be pasted."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class SearchResult:
     objection: str = ""
     """Why forward refused it."""
     doubt: str | None = None
-    """What speaks against it, if forward accepted it."""
+    """The reason not to use it, if forward accepted it."""
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which it was refused."""
     below: tuple[int, ...] = ()

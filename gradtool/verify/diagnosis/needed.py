@@ -21,7 +21,7 @@ class Misplaced:
 
     line: int
     position: int
-    """Where the gradient is returned."""
+    """The position at which the gradient is returned."""
     asked: tuple[int, ...]
     """The flags that it depends on."""
 

@@ -102,7 +102,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
 
 
 def _advice(subject: Subject, argument: Argument) -> str:
-    """What to return in place of the gradient, by its name in backward."""
+    """Say what to return in place of the gradient, by its name in backward."""
     trees = method_trees(subject.function.lines, ("backward", "vjp"))
     texts = {_text(values, argument.position) for tree in trees for values in returned(tree)}
     gradient = texts.pop() if len(texts) == 1 else None
