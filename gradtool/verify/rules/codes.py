@@ -56,8 +56,8 @@ _ALL = " (gradtool explain lists them all)"
 
 _LIKE_A_CODE = re.compile(r"GT.{1,4}", re.IGNORECASE)
 
-_DIGITS = str.maketrans("OIL", "011")
-"""Letters that are read as digits."""
+_MISREAD = ("OIL", "011")
+"""Letters, and the digits that they are taken for."""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -68,7 +68,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """
     if not _LIKE_A_CODE.fullmatch(word):
         return did_you_mean(word, known)
-    read = word[:2].upper() + word[2:].upper().translate(_DIGITS)
+    read = word[:2].upper() + word[2:].upper().translate(str.maketrans(*_MISREAD))
     near = sorted(known, key=lambda each: (_edits(read, each), each))[:1]
     return "".join(f" (did you mean {each!r}?)" for each in near if _edits(read, each) < 2)
 
