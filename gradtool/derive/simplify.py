@@ -63,6 +63,9 @@ def _mul(graph: Graph, left: Any, right: Any) -> Any:
         sides = [each.args[0] if _is(each, "neg") else each for each in (left, right)]
         product = graph.operator("mul", *sides)
         return product if _is(left, "neg") and _is(right, "neg") else graph.operator("neg", product)
+    cancelled = _without_divisor(graph, left, right)
+    if cancelled is not None:
+        return cancelled
     for one, other in ((left, right), (right, left)):
         if _is(one, "mul") and _number(one.args[0]):
             inner = (one.args[1], other) if one is left else (other, one.args[1])
@@ -70,6 +73,21 @@ def _mul(graph: Graph, left: Any, right: Any) -> Any:
     if _is(left, "div") and not _is(right, "div") and _number(left.args[1]):
         return graph.operator("div", graph.operator("mul", left.args[0], right), left.args[1])
     return None
+
+
+def _without_divisor(graph: Graph, value: Any, divisor: Any) -> Any:
+    """The product or quotient `value` without its division by a plain number; None if it has none.
+
+    Only numbers cancel: a tensor may be what gives the quotient its shape.
+    """
+    is_plain = isinstance(divisor, Expression) and type(divisor.value) in {int, float}
+    if not is_plain or not (_is(value, "mul") or _is(value, "div")):
+        return None
+    left, right = value.args
+    if value.name == "div" and right is divisor:
+        return left
+    inner = _without_divisor(graph, left, divisor)
+    return None if inner is None else graph.operator(value.name, inner, right)
 
 
 def _times(graph: Graph, number: Any, other: Any) -> Any:

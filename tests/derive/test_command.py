@@ -166,6 +166,48 @@ def test_numbers_that_cancel_are_not_written(
     assert "grad_output * t - t2 / x.shape[-1] * x\n" in out
 
 
+SOFTPLUS = """
+import torch
+
+
+class Softplus(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, beta=1.0):
+        return torch.log1p(torch.exp(beta * x)) / beta
+"""
+
+
+def test_a_number_that_divides_and_multiplies_cancels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "my_ops.py"
+    path.write_text(SOFTPLUS, encoding="utf-8")
+    assert main(["derive", str(path)]) == 0
+    assert "grad_x = grad_output / (e + 1) * e\n" in capsys.readouterr().out
+
+
+STEP = """
+import torch
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.sign(x)
+"""
+
+
+def test_a_derivative_that_is_zero_everywhere_is_said_to_be(
+    ops: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = "# The derivative of forward is zero everywhere: if your backward is a surrogate"
+    main(["derive", f"{ops}::Cube"])
+    assert told not in capsys.readouterr().out
+    ops.write_text(STEP, encoding="utf-8")
+    assert main(["derive", str(ops)]) == 0
+    assert told in capsys.readouterr().out
+
+
 SPREAD = """
 import torch
 

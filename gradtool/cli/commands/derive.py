@@ -81,4 +81,29 @@ def _shown(answer: Answer) -> str:
         f"# The loop on line {line} is unrolled into {steps} steps."
         for line, steps in answer.unrolled
     ]
+    if _is_flat(answer.text):
+        lines.append(_FLAT)
     return "\n".join([*lines, answer.text])
+
+
+_FLAT = (
+    "# The derivative of forward is zero everywhere: if your backward is a surrogate, keep it "
+    "(GT120)."
+)
+
+
+def _is_flat(text: str) -> bool:
+    """Return True if every gradient that the class returns is zero."""
+    import ast
+    from textwrap import dedent
+
+    returned = [
+        value
+        for method in ast.walk(ast.parse(dedent(text)))
+        if isinstance(method, ast.FunctionDef) and method.name in ("backward", "vjp")
+        for node in ast.walk(method)
+        if isinstance(node, ast.Return) and node.value is not None
+        for value in (node.value.elts if isinstance(node.value, ast.Tuple) else [node.value])
+    ]
+    gradients = [text for text in map(ast.unparse, returned) if text != "None"]
+    return bool(gradients) and all(each.startswith("torch.zeros_like(") for each in gradients)
