@@ -26,7 +26,7 @@ def config(
     path: Annotated[
         str,
         typer.Argument(
-            metavar="[PATH]",
+            metavar="PATH",
             help="File or folder; the current folder by default.",
             show_default=False,
         ),

@@ -24,7 +24,7 @@ def explain(
     codes: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RULE]...",
+            metavar="RULE...",
             show_default=False,
             autocompletion=completion.rules,
             help="Rule codes, rule names or families (GT1).",

@@ -24,7 +24,7 @@ def init(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATH]...",
+            metavar="PATH...",
             show_default=False,
             help="Files and folders; the current folder by default.",
         ),
