@@ -26,3 +26,14 @@ def intermediates(lines: Collection[SourceLine], saved: Sequence[str]) -> list[s
         return []
     pairs = zip(calls[0].args, saved, strict=True)
     return [ast.unparse(argument) for argument, kind in pairs if kind == "intermediate"]
+
+
+def assigned(lines: Collection[SourceLine], names: Collection[str]) -> dict[str, int]:
+    """The line on which forward last assigns to each of `names`, where it does."""
+    stored = [
+        (node.lineno, node.id)
+        for tree in method_trees(lines, ("forward",))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names
+    ]
+    return {name: line for line, name in sorted(stored)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.diagnosis.forgotten_steps import forgotten_step_of_backward
-from gradtool.verify.diagnosis.saved_names import intermediates
+from gradtool.verify.diagnosis.saved_names import assigned, intermediates
 from gradtool.verify.rules._rule import Answer, Flaw, failed, passed, unverified
 from gradtool.verify.wording import listed, off
 
@@ -73,7 +73,10 @@ def treated_as_constant(subject: Subject) -> tuple[str, str, str]:
     if not names:
         return "a saved intermediate", "a constant", "it"
     words = ("a constant", "it") if len(names) == 1 else ("constants", "them")
-    return listed([f"`{name}`" for name in names]), *words
+    arguments = {argument.name for argument in subject.function.arguments}
+    lines = assigned(subject.function.lines, arguments)
+    told = [f"`{n}` as set on line {lines[n]}" if n in lines else f"`{n}`" for n in names]
+    return listed(told), *words
 
 
 def _misses_a_block(comparison: Comparison) -> bool:

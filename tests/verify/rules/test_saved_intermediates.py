@@ -1,5 +1,6 @@
 """GT202 and GT506 name the tensors that forward saves although they are intermediates."""
 
+import inspect
 from typing import Any
 
 import pytest
@@ -79,6 +80,25 @@ class ByBranch(_Product):
         return s * c
 
 
+class Rebound(Function):
+    """An argument's name is given to what is computed from it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        x = x.exp()
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * grad_output * x * x
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (randn(3, dtype=float64, requires_grad=True),)
+
+
 class RightAtTheSample(Function):
     """The second derivative is zero at the sample only."""
 
@@ -113,6 +133,13 @@ def finding_of(function: Any, rule: str) -> Finding:
 )
 def test_the_hint_of_a_cut_names_what_is_saved(function: Any, advice: str) -> None:
     assert advice in (finding_of(function, "GT202").hint or "")
+
+
+def test_an_argument_that_is_set_anew_is_named_with_its_line() -> None:
+    line = inspect.getsourcelines(Rebound.forward)[1] + 2
+    assert f"autograd treats `x` as set on line {line} as a constant" in (
+        finding_of(Rebound, "GT202").hint or ""
+    )
 
 
 def test_a_warning_beside_the_sample_names_it_too() -> None:
