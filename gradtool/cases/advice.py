@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from gradtool.cases.inference.search import SearchResult
 from gradtool.cases.written import is_serializable, one_line_snippet
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
+
+_KEYWORD_REFUSED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 _MOST_ENTRIES = 4
 """Entries of a floating-point array that are written out."""
@@ -27,6 +30,10 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     likeliest = search.likeliest
     if likeliest is None:
         return None
+    if refused := _KEYWORD_REFUSED.search(search.objection):
+        name = refused[1]
+        if any(each.name == name and each.kind is each.KEYWORD_ONLY for each in checkable.parameters()):
+            return f"make `{name}` a positional parameter: apply takes no keyword-only arguments"
     given = dict(zip(_names(checkable), likeliest.args, strict=False))
     objects = {**_made_by_code(given), **search.objects}
     objects = {name: kind for name, kind in objects.items() if type(given.get(name)) is not list}

@@ -154,6 +154,19 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     )
 
 
+def test_a_keyword_only_parameter_is_to_be_made_positional() -> None:
+    class Gained(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, *, gain: Any) -> Any:
+            return x * gain
+
+    with pytest.raises(NoCase) as none:
+        resolve_cases(checkable_class(Gained), Settings())
+    assert none.value.hint == (
+        "make `gain` a positional parameter: apply takes no keyword-only arguments"
+    )
+
+
 def test_the_case_to_start_from_gives_long_arrays_by_their_shapes() -> None:
     drawn = {"values": [[0.5, 1.5, 2.5], [1.0, 0.25, 3.0]], "requires_grad": False}
     likeliest = CaseConfig(args=(drawn, {"values": [1.5, 2.5]}, {"values": [[0, 1, 0, 1, 0]]}))

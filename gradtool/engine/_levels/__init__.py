@@ -26,6 +26,8 @@ class Level:
     number: int
     by_func = True
     """True for the levels of `func`'s transforms, False for forward mode by hand."""
+    takes_keywords = False
+    """True for the levels of `vmap`, at which a Function may have keyword-only arguments."""
     refuses_data = False
     """True for the levels of `vmap`, inside of which a tensor has no ``data``."""
     marks = False

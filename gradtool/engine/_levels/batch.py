@@ -36,6 +36,7 @@ class VmapLevel(BatchLevel):
     """Computes an operation for all examples at once, or else example by example."""
 
     refuses_data = True
+    takes_keywords = True
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size = size

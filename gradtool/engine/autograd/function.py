@@ -366,13 +366,15 @@ class Function(metaclass=FunctionMeta):
         """Run ``forward`` and record it.
 
         Keyword arguments are bound to their positions, so that each gradient has a fixed position.
-        For a Function with `setup_context`, defaults are filled in, too.
+        For a Function with `setup_context`, defaults are filled in, too. Only ``torch.vmap``
+        takes arguments without a position.
         """
         separate = cls.setup_context is not Function.setup_context
-        # Binding by signature is slow, and not needed for a plain call with ctx.
-        if separate or kwargs:
-            args, kwargs = _bind(cls.forward, args, kwargs, separate)
+        if separate:
+            args, kwargs = _bound(cls.forward, args, kwargs)
         state = modes.__dict__
+        if kwargs and not _takes_keywords(state["levels"]):
+            args, kwargs = _positioned(cls.forward, args, kwargs, first=not separate), {}
         if state["recording"] is not None:
             return cls._run_forward(args, kwargs)[1]
         if state["levels"]:
@@ -427,19 +429,47 @@ class Function(metaclass=FunctionMeta):
         return ctx, output
 
 
-def _bind(
-    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], separate: bool
+def _takes_keywords(levels: tuple[Any, ...]) -> bool:
+    """Return True where ``torch.vmap`` is the innermost of `func`'s transforms."""
+    innermost = next((each for each in reversed(levels) if each.by_func), None)
+    return innermost is not None and innermost.takes_keywords
+
+
+def _positioned(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], first: int
+) -> tuple[Any, ...]:
+    """All arguments of a call by position, past the `first` parameters of ``forward``.
+
+    Raises:
+        TypeError: a keyword argument has no position, or two arguments have the same.
+    """
+    parameters = inspect.signature(forward).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [each.name for each in parameters if each.kind in kinds][first:]
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if names.index(name) < len(args):
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    values = list(args)
+    last = max(map(names.index, kwargs))
+    for position in range(len(args), last + 1):
+        name = names[position]
+        if name not in kwargs:
+            raise TypeError(
+                f"forward() missing required argument: '{name}' (position {position})"
+            )
+        values.append(kwargs[name])
+    return tuple(values)
+
+
+def _bound(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Positional and keyword-only arguments of a call of ``forward``, ctx left out."""
-    signature = inspect.signature(forward)
-    # torch fills in defaults only for a Function with `setup_context`.
-    if separate:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return bound.args, bound.kwargs
-    # None stands for ctx.
-    bound = signature.bind(None, *args, **kwargs)
-    return bound.args[1:], bound.kwargs
+    """Positional and keyword-only arguments of a call of ``forward``, with its defaults."""
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs
 
 
 def traceable(fn_cls: type[Function]) -> type[Function]:

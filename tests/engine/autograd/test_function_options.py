@@ -166,3 +166,50 @@ def test_a_leaf_may_be_dirty_where_no_derivative_is_asked_for(torch: Any) -> Non
     y = Double.apply(x)
     assert (x.requires_grad, y.requires_grad) == (True, False)
     assert x.tolist() == y.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        ((1,), {"gain": 2}, r"forward\(\) got an unexpected keyword argument 'gain'"),
+        ((1,), {"y": 2}, r"forward\(\) got multiple values for argument 'y'"),
+        ((), {"scale": 2}, r"forward\(\) missing required argument: 'y' \(position 1\)"),
+        ((1,), {"other": 2}, r"forward\(\) got an unexpected keyword argument 'other'"),
+    ],
+)
+def test_an_argument_by_name_needs_a_position(
+    torch: Any, args: Any, kwargs: Any, message: str
+) -> None:
+    class Scaled(torch.autograd.Function):  # type: ignore[misc] # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any, scale: Any = 2, *, gain: Any = 1) -> Any:
+            return x * y * scale * gain
+
+    x = torch.ones(2, requires_grad=True)
+    assert Scaled.apply(x, scale=3, y=1).tolist() == [3, 3]
+    with pytest.raises(TypeError, match=message):
+        Scaled.apply(x, *args, **kwargs)
+
+
+def test_only_a_batch_takes_keyword_only_arguments(torch: Any) -> None:
+    class Scaled(torch.autograd.Function):  # type: ignore[misc] # of either library
+        generate_vmap_rule = False
+
+        @staticmethod
+        def forward(x: Any, *, gain: Any = 1) -> Any:
+            return x * gain
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any, *, gain: Any) -> Any:
+            return x * gain, 0
+
+    x = torch.ones(2)
+    assert torch.vmap(lambda each: Scaled.apply(each, gain=3))(x).tolist() == [3, 3]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gain'"):
+        Scaled.apply(x)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gain'"):
+        torch.func.grad(lambda each: Scaled.apply(each).sum())(x)

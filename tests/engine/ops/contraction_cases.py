@@ -72,8 +72,11 @@ CASES = [
             not_pushed="PyTorch has no forward mode of it",
         )
     ],
-    OpCase("cdist 0", lambda t, x, y: t.cdist(x.detach(), y.detach(), p=0.0),
-           (normal(3, 2), normal(2, 2))),
+    OpCase("cdist 0", lambda t, x, y: t.cdist(x, y, p=0.0),
+           (normal(3, 2), normal(2, 2)),
+           second_order=False, not_pushed="PyTorch has no forward mode of it"),
+    OpCase("pdist 0", lambda t, x: t.nn.functional.pdist(x, p=0.0), (normal(3, 2),),
+           second_order=False, not_pushed="PyTorch has no forward mode of it"),
     OpCase("cdist of equals", lambda t, x: t.cdist(x, x + 0.0),
            (exactly([[1.0, 2.0], [-0.5, 0.3], [1.0, 0.4]]),),
            second_order=False, not_pushed="PyTorch has no forward mode of it"),

@@ -21,7 +21,7 @@ from gradtool.engine._ops.core.dtype_support import (
     check_taken,
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
-from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.kinds import conjugate, general, unary
 from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.own_memory import of_own_memory
@@ -281,7 +281,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
         )
     if p == 2 or not x1._array.shape[-1]:
         return _euclid(x1, x2, by_product=_by_product(x1, x2, compute_mode))
-    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    return row_distance(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 
 
 def _by_product(x1: Tensor, x2: Tensor, mode: str | None) -> bool:
@@ -319,6 +319,14 @@ _euclid = general(
     dtypes=FLOATS,
     batch=broadcasting,
 )
+
+
+_differs = unary("differs", lambda x: (x != 0).astype(x.dtype), 0.0, dtypes=FLOATS)
+
+
+def row_distance(apart: Tensor, p: float) -> Tensor:
+    """The p-norm along the last dimension, with a gradient of zeros at p = 0, where it counts."""
+    return _differs(apart).sum(-1) if p == 0 else norm(apart, p, -1)
 
 
 @op

@@ -11,6 +11,7 @@ from gradtool.engine._ops.creation.creation import arange, full_like, triu_indic
 from gradtool.engine._ops.elementwise.elementwise import sqrt
 from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._ops.elementwise.selection import minimum, where
+from gradtool.engine._ops.linalg.contraction import row_distance
 from gradtool.engine._ops.reductions.norm import norm
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor
@@ -52,7 +53,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError("pdist only supports non-negative p values")
     rows = input.shape[0]
     first, second = triu_indices(rows, rows, 1, device=input.device)
-    return norm(input.index_select(0, first) - input.index_select(0, second), p, -1)
+    return row_distance(input.index_select(0, first) - input.index_select(0, second), p)
 
 
 def hinge_embedding_loss(
