@@ -106,6 +106,11 @@ class Keep:
         self._taken, self._values = taken_before, values_before
         self.taken, self.values = set(taken_before), ValueBranches()
 
+    @property
+    def is_new(self) -> bool:
+        """True if one of them was not counted before."""
+        return bool(self.taken - self._taken or self.values.seen - self._values.seen)
+
     def __call__(self) -> None:
         """Count them."""
         self._taken |= self.taken

@@ -40,11 +40,15 @@ _CONFIRMED_BY = (
 )
 """Rules about the first derivative, which a variant can break that its case does not."""
 
-_FURTHER = ("GT109", "GT201", "GT301", "GT302", "GT401", "GT403")
-"""Rules about other derivatives and batches, checked at two variants where all else is right.
+_FURTHER = ("GT109", "GT201", "GT202", "GT301", "GT302", "GT401", "GT403")
+"""Rules about other derivatives and batches, checked at some variants where all else is right.
 
-These are the last one of options, which changes all at once, and the last one of special values.
+These are the last one of options, which changes all at once, the last one of special values, and
+the first ones that took another branch.
 """
+
+_MOST_BRANCHING = {"quick": 3, "deep": 20}
+"""Variants that are checked further for the branch that they took."""
 
 _MOST_CONFIRMED = {"quick": 3, "deep": 20}
 """Variants that are checked in full."""
@@ -80,6 +84,7 @@ def explore(
     left, confirmations = BUDGETS[settings.explore] - spent, _MOST_CONFIRMED[settings.explore]
     found: dict[tuple[str, str], Discovered] = {}
     right: dict[bool, tuple[ResolvedCase, Variant]] = {}
+    branching: list[tuple[ResolvedCase, Variant]] = []
     turns = {id(case): Turns() for case in cases}
     streams = [
         variants(checkable, case, at, branches, turns[id(case)])
@@ -91,8 +96,11 @@ def explore(
         tell(turns[id(case)].family)
         with branches.watching() as keep:
             trial = attempt(checkable, variant, case.seed, usual[id(case)])
+        is_branching = trial.answer is Answer.RIGHT and keep.is_new
         if trial.answer is not Answer.REFUSED:
             keep()
+        if is_branching and len(branching) < _MOST_BRANCHING[settings.explore]:
+            branching.append((case, variant))
         left -= trial.calls
         turns[id(case)].was_refused = trial.answer is Answer.REFUSED
         outcomes: list[Outcome] = []
@@ -110,7 +118,8 @@ def explore(
                 key = (outcome.rule.code, _argument(outcome))
                 found.setdefault(key, Discovered(case, variant, outcome))
     if not found:
-        return list(_further(checkable, right.values(), settings)), branches.result
+        at = {id(variant): (case, variant) for case, variant in (*branching, *right.values())}
+        return list(_further(checkable, at.values(), settings)), branches.result
     return list(found.values()), branches.result
 
 

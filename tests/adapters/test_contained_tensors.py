@@ -44,7 +44,8 @@ def of(pick: Callable[[Any], Any]) -> type[Function]:
 
 def lost(function: type[Function], *args: Any) -> list[str] | None:
     differentiable = FunctionDifferentiable(function, args, {}, name="f")
-    return differentiable.lost_gradients(differentiable.primals)
+    found = differentiable.lost_gradients(differentiable.primals)
+    return None if found is None else [each.name for each in found]
 
 
 @pytest.mark.parametrize(
@@ -99,3 +100,48 @@ def test_the_tensors_of_the_case_are_left_as_they_are() -> None:
     assert lost(of(lambda held: held[0]), leaf(), held) == ["held[0]"]
     assert held[0].grad is None
     assert torch.equal(held[0], before)
+
+
+def through(*, reaches: bool = False) -> type[Function]:
+    class Applied(Function):
+        @staticmethod
+        def forward(ctx, x, layer, *parameters):
+            ctx.layer, ctx.count = layer, len(parameters)
+            ctx.save_for_backward(x, *parameters)
+            return layer(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, *parameters = (each.detach().requires_grad_() for each in ctx.saved_tensors)
+            with torch.enable_grad():
+                if reaches:
+                    torch.autograd.backward(ctx.layer(x), g)
+                    return x.grad, None
+                out = torch.func.functional_call(
+                    ctx.layer, dict(zip(("weight", "bias"), parameters, strict=False)), (x,)
+                )
+            of_x, *rest = torch.autograd.grad(out, [x, *parameters], g)
+            return of_x, None, *rest
+
+    return Applied
+
+
+def test_the_parameters_of_a_module_are_named() -> None:
+    layer = torch.nn.Linear(3, 2, dtype=torch.float64)
+    assert lost(through(), leaf(), layer) == ["layer.weight", "layer.bias"]
+    assert [each.grad for each in layer.parameters()] == [None, None]
+
+
+def test_a_backward_that_runs_another_one_reaches_the_parameters() -> None:
+    layer = torch.nn.Linear(3, 2, dtype=torch.float64)
+    assert lost(through(reaches=True), leaf(), layer) == []
+
+
+def test_a_parameter_that_is_an_argument_too_is_seen() -> None:
+    layer = torch.nn.Linear(3, 2, dtype=torch.float64)
+    assert lost(through(), leaf(), layer, layer.weight, layer.bias) is None
+
+
+def test_a_frozen_module_loses_nothing() -> None:
+    layer = torch.nn.Linear(3, 2, dtype=torch.float64).requires_grad_(False)
+    assert lost(through(), leaf(), layer) is None

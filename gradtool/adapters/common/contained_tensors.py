@@ -1,7 +1,8 @@
-"""Tensors in lists, tuples, dicts and dataclasses, which autograd does not see as arguments."""
+"""Tensors in containers and modules, which autograd does not see as arguments."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import numpy as np
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.observation import Primals
+from gradtool.verify.protocol.observation import LostGradient, Primals
 
 _MOST = 4
 """Tensors of one call that are looked at: one is enough to say so."""
@@ -23,22 +24,23 @@ _STEP = 2.0**-10
 _Change = Callable[[Any], Any]
 
 
-def lost_gradients(bound: BoundFunction, primals: Primals) -> list[str] | None:
+def lost_gradients(bound: BoundFunction, primals: Primals) -> list[LostGradient] | None:
     """Name the contained tensors that require a gradient, move the outputs and receive none.
 
-    Names are such as ``xs[1]`` and ``batch.x``; None if no such tensor requires a gradient. A
-    backward that runs another one inside may reach them, so each is looked at after a backward.
-    Raises what the user's code raises.
+    Names are such as ``xs[1]``, ``batch.x`` and ``layer.weight``; None if no such tensor requires a
+    gradient. A parameter that is an argument too gets its gradient as one. A backward that runs
+    another one inside may reach a tensor, so each is looked at after a backward. Raises what the
+    user's code raises.
     """
     calls = {
         label: _Call(bound, at, value, tensor)
         for at, name, value in bound.arguments.others()
-        for label, tensor in itertools.islice(_contained(name, value), _MOST)
+        for label, tensor in itertools.islice(_unseen(name, value, primals), _MOST)
     }
     if not calls:
         return None
     return [
-        label
+        LostGradient(label, of_module=call.of_module)
         for label, call in calls.items()
         if call.moves_outputs(primals) and not call.reaches(primals)
     ]
@@ -49,6 +51,7 @@ class _Call:
 
     def __init__(self, bound: BoundFunction, at: int, value: Any, tensor: Any) -> None:
         self._bound, self._at, self._value, self._tensor = bound, at, value, tensor
+        self.of_module = _is_module(value)
 
     def moves_outputs(self, primals: Primals) -> bool:
         """Return True if a change of the tensor changes an output."""
@@ -79,7 +82,8 @@ class _Call:
         def replaced(tensor: Any) -> Any:
             return change(tensor) if tensor is self._tensor else tensor.detach().clone()
 
-        return self._bound.with_value(self._at, mapped(self._value, replaced))
+        copied_with = _module_with if self.of_module else mapped
+        return self._bound.with_value(self._at, copied_with(self._value, replaced))
 
 
 def _same(tensor: Any) -> Any:
@@ -88,6 +92,34 @@ def _same(tensor: Any) -> Any:
 
 def _moved(tensor: Any) -> Any:
     return tensor.detach() * (1 + _STEP) + _STEP
+
+
+def _unseen(name: str, value: Any, primals: Primals) -> Iterator[tuple[str, Any]]:
+    if not _is_module(value):
+        yield from _contained(name, value)
+        return
+    for path, parameter in value.named_parameters():
+        if parameter.requires_grad and not _is_among(primals, copied(parameter)):
+            yield f"{name}.{path}", parameter
+
+
+def _is_among(primals: Primals, array: Any) -> bool:
+    return any(np.array_equal(array, each) for each in primals)
+
+
+def _is_module(value: Any) -> bool:
+    return isinstance(value, library().torch.nn.Module)
+
+
+def _module_with(module: Any, change: _Change) -> Any:
+    """Copy a module, with each parameter changed."""
+    changed = {name: change(each) for name, each in module.named_parameters()}
+    other = copy.deepcopy(module)
+    for name, parameter in changed.items():
+        path, _, last = name.rpartition(".")
+        # Assigned to the dict, as a module takes nothing but a Parameter for its attribute.
+        other.get_submodule(path)._parameters[last] = parameter
+    return other
 
 
 def _contained(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -38,6 +38,7 @@ from gradtool.verify.protocol.observation import (
     Cut,
     Evaluate,
     Leak,
+    LostGradient,
     MemoryLayout,
     Observation,
     Primals,
@@ -325,7 +326,7 @@ class FunctionDifferentiable:
         """Make two calls with the same tensors, whose values change in place between them."""
         return self._calls.again_after_change(primals, cotangents)
 
-    def lost_gradients(self, primals: Primals) -> list[str] | None:
+    def lost_gradients(self, primals: Primals) -> list[LostGradient] | None:
         """Name the tensors inside other arguments that require a gradient and receive none."""
         return lost_gradients(self._bound, primals)
 

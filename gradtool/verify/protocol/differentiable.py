@@ -22,6 +22,7 @@ from gradtool.verify.protocol.observation import (
     Cut,
     Evaluate,
     Leak,
+    LostGradient,
     MemoryLayout,
     Observation,
     Primals,
@@ -348,8 +349,8 @@ class Examinable(Differentiable, Protocol):
         hidden state shows what `call` shows there. Raises what the user's code raises.
         """
 
-    def lost_gradients(self, primals: Primals) -> list[str] | None:
-        """Name the tensors in lists, tuples, dicts and dataclasses that autograd does not see.
+    def lost_gradients(self, primals: Primals) -> list[LostGradient] | None:
+        """Name the tensors in containers and modules that autograd does not see.
 
         They require a gradient, the outputs depend on them, and no backward reaches them. None if
         no tensor in such an argument requires a gradient. Raises what the user's code raises.

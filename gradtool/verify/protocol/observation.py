@@ -40,6 +40,15 @@ class Argument:
     """The case asks for its gradient, and its dtype is floating or complex."""
 
 
+class LostGradient(NamedTuple):
+    """A tensor inside another argument that no backward reaches."""
+
+    name: str
+    """The expression for it, such as ``xs[1]``."""
+    of_module: bool
+    """It is a parameter of a module."""
+
+
 Stage = Literal["forward", "backward"]
 
 FailureKind = Literal[

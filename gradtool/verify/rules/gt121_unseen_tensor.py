@@ -1,11 +1,12 @@
-"""A tensor in a list, tuple, dict or dataclass gets no gradient, though the outputs depend on it.
+"""A tensor in a container or a module gets no gradient, though the outputs depend on it.
 
 What it does
 ------------
 
 Finds each tensor that requires a gradient and that a case passes inside a list, tuple, dict or
-dataclass, and changes its values. Reports the tensor if an output changes but backward gives it no
-gradient.
+dataclass, or as a parameter of a module, and changes its values. Reports the tensor if an output
+changes but backward gives it no gradient. For a parameter of a module, which may be meant to be
+frozen, this is a warning.
 
 Why it matters
 --------------
@@ -62,6 +63,10 @@ How to fix
 Pass each tensor as a separate argument, ``apply(weight, *xs)``, and return a gradient for each. A
 tensor that is meant to be a constant should not require a gradient: pass ``x.detach()``.
 
+Pass the parameters of a module as separate arguments beside it, ``apply(module, x,
+*module.parameters())``, or run ``torch.autograd.backward`` inside backward, which leaves their
+gradients on them. Freeze a module that is meant to be constant: ``module.requires_grad_(False)``.
+
 Reference
 ---------
 
@@ -70,6 +75,9 @@ https://pytorch.org/docs/stable/notes/extending.html#how-to-use
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
@@ -78,7 +86,12 @@ from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered,
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
+    from gradtool.verify.protocol.observation import LostGradient
     from gradtool.verify.subject import Subject
+
+_OF_MODULE = (
+    "pass the parameters as separate arguments too, or freeze them with `requires_grad_(False)`"
+)
 
 
 def _check(subject: Subject) -> Answer:
@@ -87,24 +100,31 @@ def _check(subject: Subject) -> Answer:
     except Exception:  # What the user's backward may raise has no bounds: GT004 reports it.
         return skipped("a call with other tensors raised")
     if lost is None:
-        return not_offered("no list, tuple or dict holds a tensor that requires a gradient")
+        return not_offered("no container or module holds a tensor that requires a gradient")
     if not lost:
         return passed()
-    names, them = listed([f"`{name}`" for name in lost]), "them" if len(lost) > 1 else "it"
-    return failed(
-        Flaw(
-            message=f"no gradient reaches {names}, though the outputs depend on {them}: autograd"
-            " does not look into lists, tuples, dicts and dataclasses",
-            hint="pass each tensor as a separate argument, as in `apply(*xs)`",
-            method="forward",
-        )
+    return failed(*map(_flaw, groupby(lost, key=attrgetter("of_module"))))
+
+
+def _flaw(group: tuple[bool, Iterable[LostGradient]]) -> Flaw:
+    of_module, lost = group
+    names = [f"`{each.name}`" for each in lost]
+    them = "them" if len(names) > 1 else "it"
+    where = "modules" if of_module else "lists, tuples, dicts and dataclasses"
+    return Flaw(
+        message=f"no gradient reaches {listed(names)}, though the outputs depend on {them}:"
+        f" autograd does not look into {where}",
+        hint=_OF_MODULE if of_module else "pass each tensor as a separate argument, as in"
+        " `apply(*xs)`",
+        method="forward",
+        severity=Severity.WARNING if of_module else None,
     )
 
 
 RULE = Rule(
     code="GT121",
     name="unseen-tensor",
-    summary="A tensor in a list, tuple, dict or dataclass gets no gradient.",
+    summary="A tensor in a list, tuple, dict, dataclass or module gets no gradient.",
     severity=Severity.ERROR,
     page=__doc__,
     blames=("forward",),
