@@ -110,7 +110,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     page=__doc__,
     traced=False,
-    premises=("GT101", "GT106", "GT203", "GT505"),
+    premises=("GT101", "GT106", "GT203"),
     causes=("GT601",),
     check=_check,
 )

@@ -90,6 +90,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     page=__doc__,
     traced=False,
-    premises=("GT101", "GT106", "GT505"),
+    premises=("GT101", "GT106"),
     check=_check,
 )

@@ -174,6 +174,6 @@ RULE = Rule(
     page=__doc__,
     traced=False,
     blames=("setup_context", "forward"),
-    premises=("GT101", "GT106", "GT201", "GT202", "GT203", "GT505"),
+    premises=("GT101", "GT106", "GT201", "GT202", "GT203"),
     check=_check,
 )
