@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,8 @@ class Writer:
         self.ctx = forward.args.args[0].arg if self.has_ctx else "ctx"
         self._graph: Graph = recorded.graph
         self.parameter_names = [each.name for each in parameters_of(cls)]
+        # Another case may take the branch that gives the name to something else.
+        recorded.rebound |= {*self.parameter_names} & set(_stored(forward))
         self._grad_names: dict[Expression, str] = {}
         self.output_names = self._named_outputs()
         self._sent = self._sent_cotangents()
@@ -353,3 +355,10 @@ def _module(cls: Any) -> Any:
     import sys
 
     return sys.modules[cls.__module__]
+
+
+def _stored(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield the names that a function assigns to."""
+    for each in ast.walk(function):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id

@@ -70,13 +70,11 @@ def _derive(options: CheckOptions, jvp: bool, vmap: bool) -> ExitCode:
 
 def _shown(answer: Answer) -> str:
     noun = "case" if len(answer.cases) == 1 else "cases"
-    lines = [f"# {answer.node}: passes gradtool check for {noun}"]
+    limits = "".join(f"wrong where {each}, but " for each in answer.limits)
+    lines = [f"# {answer.node}: {limits}passes gradtool check for {noun}"]
     lines += [f"#   {name}: {', '.join(arguments)}" for name, arguments in answer.cases]
     if len(answer.cases) == 1:
         lines = [f"{lines[0]} {lines[1].removeprefix('#   ')}"]
-    lines += [
-        f"# Right only for arguments like these: wrong where {each}." for each in answer.limits
-    ]
     lines += [
         f"# The loop on line {line} is unrolled into {steps} steps."
         for line, steps in answer.unrolled
