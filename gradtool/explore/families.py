@@ -29,6 +29,7 @@ from gradtool.explore.reading.source import (
     iterations,
     solves,
     step_of_integers,
+    takes_eigenvalues,
     thresholds,
     trees,
     words,
@@ -160,7 +161,9 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "asymmetric matrices": lambda: _asymmetric(checkable, case, point),
         "zeros": lambda: _unless(said.needs_nonzero, zeros(point, draws("zeros"))),
         "whole numbers": lambda: whole(point, draws("whole")),
-        "eigenvalues": lambda: _unless(said.needs_distinct, degenerate(point)),
+        "eigenvalues": lambda: _unless(
+            said.needs_distinct, degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj))
+        ),
     }
 
 

@@ -151,12 +151,16 @@ def learned(point: Point) -> Iterator[Variant]:
             yield Variant(wanted, f"`{point.names[at]}` requires a gradient", may_lack=at)
 
 
-def degenerate(point: Point) -> Iterator[Variant]:
-    """Yield variants of symmetric matrices of which two eigenvalues are the same."""
+def degenerate(point: Point, *, are_symmetrized: bool = False) -> Iterator[Variant]:
+    """Yield variants of symmetric matrices of which two eigenvalues are the same.
+
+    Square matrices that `are_symmetrized` count as symmetric ones.
+    """
     for at, array in point.continuous():
         is_symmetric = any(trait.name == "symmetric" for trait in traits(array))
-        if is_symmetric and at in point.tracked:
-            values, vectors = np.linalg.eigh(array)
+        is_square = array.ndim > 1 and 1 < array.shape[-1] == array.shape[-2]
+        if (is_symmetric or (are_symmetrized and is_square)) and at in point.tracked:
+            values, vectors = np.linalg.eigh(0.5 * (array + array.swapaxes(-1, -2).conj()))
             values[..., 0] = values[..., 1]
             made = (vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2)
             change = f"two eigenvalues of `{point.names[at]}` are equal"

@@ -97,6 +97,15 @@ def solves(function: Any) -> bool:
     )
 
 
+def takes_eigenvalues(function: Any) -> bool:
+    """Return True if the source asks for the eigenvalues of a symmetric matrix."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in ("eigh", "eigvalsh")
+        for tree in trees(function)
+        for node in ast.walk(tree)
+    )
+
+
 def iterations(function: Any) -> Iteration | None:
     """The loop of forward that improves on a value; None if there is none.
 

@@ -5,7 +5,9 @@ What it does
 
 For each floating-point output without a graph, moves the inputs along random directions and checks
 whether the output changes in proportion to the step. `setup_context` can save only inputs and
-outputs, so an intermediate that is returned and marked just to be saved there gets only a note.
+outputs, so an intermediate that is returned and marked just to be saved there gets only a note. So
+does a marked output if a docstring says that outputs carry no gradient. An input without a gradient
+that forward updates in place and returns, such as a running mean, is none of these outputs.
 
 Why it matters
 --------------
@@ -49,8 +51,8 @@ How to fix
 ----------
 
 Mark only outputs that do not change with the inputs or change only in jumps, such as indices,
-counts and masks. If an output is only for inspection, ignore this rule for the Function and give
-that as the reason.
+counts and masks. If an output is only for inspection, say in the docstring that it is not
+differentiable.
 
 Reference
 ---------
@@ -60,6 +62,7 @@ https://pytorch.org/docs/stable/notes/extending.html#how-to-use
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,6 +81,14 @@ if TYPE_CHECKING:
 
 _HINT = "mark an output as non-differentiable only if it does not vary with the inputs"
 
+_SAID = re.compile(
+    r"(?i)non-?differentiable|not differentiable|no gradient"
+    r"|(for|only) (logging|inspection|display)|logging (values|only)"
+)
+"""What a docstring says of outputs that are meant to have no gradient."""
+
+_HINT_FOR_SAID = "do not use this output in a loss"
+
 _HINT_FOR_SAVED = "this is fine if the output is returned only to be saved: do not use it in a loss"
 
 
@@ -90,13 +101,33 @@ def _check(subject: Subject) -> Answer:
         for number, (output, graphed) in enumerate(
             zip(forward.outputs, forward.output_requires_grad, strict=True)
         )
-        if output is not None and is_continuous(output.dtype) and output.size and not graphed
+        if output is not None
+        and is_continuous(output.dtype)
+        and output.size
+        and not graphed
+        and not _is_buffer(subject, number)
     ]
     if not silent:
         return not_offered("every output has a graph")
     varying = [number for number in silent if _follows(subject, number)]
     worst = [number for number in varying if not _is_only_saved(subject, number)] or varying
     return failed(_flaw(subject, worst[0])) if worst else passed()
+
+
+def _is_buffer(subject: Subject, output: int) -> bool:
+    """Return True for an input without a gradient that forward updates in place and returns."""
+    forward = subject.first.forward
+    return any(
+        (argument, output) in forward.aliases
+        and not subject.function.arguments[argument].differentiable
+        for argument in forward.declared_dirty
+    )
+
+
+def _is_said(subject: Subject, output: int) -> bool:
+    """Return True if a docstring declares an output that is marked."""
+    is_marked = output in subject.first.forward.non_differentiable
+    return is_marked and _SAID.search(subject.function.docstrings) is not None
 
 
 def _is_only_saved(subject: Subject, output: int) -> bool:
@@ -147,6 +178,9 @@ def _flaw(subject: Subject, output: int) -> Flaw:
     message = f"output {output} {how}, but varies with the inputs"
     if _is_only_saved(subject, output):
         return Flaw(message=message, hint=_HINT_FOR_SAVED, severity=Severity.NOTE)
+    if _is_said(subject, output):
+        message += ", as a docstring says"
+        return Flaw(message=message, hint=_HINT_FOR_SAID, severity=Severity.NOTE)
     return Flaw(message=message, hint=_HINT)
 
 

@@ -114,8 +114,9 @@ def _flaw(group: tuple[bool, Iterable[LostGradient]]) -> Flaw:
     return Flaw(
         message=f"no gradient reaches {listed(names)}, though the outputs depend on {them}:"
         f" autograd does not look into {where}",
-        hint=_OF_MODULE if of_module else "pass each tensor as a separate argument, as in"
-        " `apply(*xs)`",
+        hint=_OF_MODULE
+        if of_module
+        else "pass each tensor as a separate argument, as in `apply(*xs)`",
         method="forward",
         severity=Severity.WARNING if of_module else None,
     )
