@@ -138,19 +138,21 @@ def sharpened(
 
     A value that is known gets its digits; its error too, in the rows that `is_plain` says carry
     no more noise than rounding. What is not known well enough, or not at all, is settled by the
-    exact value only in favour of the gradient: a kink may have more than one.
+    exact value only in favour of the gradient: a kink may have more than one. But an output that
+    moves in steps, with an exact derivative of zero, consists of steps.
     """
     settled = np.isin(numeric.status, (Status.KNOWN, Status.FLAT)) & np.isfinite(numeric.value)
     doubtful = np.isin(numeric.status, (Status.UNKNOWN, Status.STEPPED)) | (
         settled & ~(numeric.error <= tolerance.meaningful_error(_scale(exact))[:, None])
     )
-    acquitted = doubtful & (np.abs(analytic - exact) <= tolerance.allowed(analytic, exact))
-    sharp = acquitted | (settled & ~doubtful & is_plain[:, None])
+    resolved = doubtful & (np.abs(analytic - exact) <= tolerance.allowed(analytic, exact))
+    resolved |= (numeric.status == Status.STEPPED) & (exact == 0)
+    sharp = resolved | (settled & ~doubtful & is_plain[:, None])
     return replace(
         numeric,
         value=np.where(sharp | settled & ~doubtful, exact, numeric.value),
         error=np.where(sharp, 0.0, numeric.error),
-        status=np.where(acquitted, Status.KNOWN, numeric.status).astype(np.int8),
+        status=np.where(resolved, Status.KNOWN, numeric.status).astype(np.int8),
     )
 
 

@@ -139,7 +139,7 @@ def _stale(subject: Subject, others: Sequence[InterferingCall]) -> Flaw | None:
     if nearby is None or not _repeats(nearby.gradients, baseline):
         return None
     # A surrogate may be constant, and right only where the case is.
-    if subject.recognized or Decision.FAIL in (subject.given.worst, subject.withheld.worst):
+    if subject.recognized or {subject.given.worst, subject.withheld.worst} != {Decision.PASS}:
         return None
     point = shifted(first.primals, LATER_CALL_SHIFT, generator(seed, "a later call"))
     later = subject.function.call(point, first.cotangents).gradients
