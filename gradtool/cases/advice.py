@@ -32,7 +32,7 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
         return None
     if refused := _KEYWORD_REFUSED.search(search.objection):
         name = refused[1]
-        if any(each.name == name and each.kind is each.KEYWORD_ONLY for each in checkable.parameters()):
+        if name in [each.name for each in checkable.parameters() if each.kind is each.KEYWORD_ONLY]:
             return f"make `{name}` a positional parameter: apply takes no keyword-only arguments"
     given = dict(zip(_names(checkable), likeliest.args, strict=False))
     objects = {**_made_by_code(given), **search.objects}

@@ -31,7 +31,8 @@ def repeated(function: Any, point: Point) -> Iterator[Variant]:
         if array.dtype.kind not in "iu":
             continue
         is_label = name in labels and len(np.unique(array)) == array.size > 1
-        if is_label or (name in names and _may_repeat(array, name in direct)):
+        is_free = not is_permutation(array) or _is_paired(point, at)
+        if is_label or (name in names and is_free and _may_repeat(array, name in direct)):
             yield from _with_repeats(point, at, array)
 
 
@@ -143,7 +144,20 @@ def _may_repeat(array: Array, is_index: bool) -> bool:
     flat = array.reshape(-1)
     is_distinct = flat.size > 1 and len(np.unique(flat)) == flat.size
     is_sorted = bool((np.diff(flat) > 0).all())
-    return is_distinct and (is_index or not is_sorted) and not is_permutation(array)
+    return is_distinct and (is_index or not is_sorted)
+
+
+def _is_paired(point: Point, at: int) -> bool:
+    """Return True for indices beside others of their shape that repeat, as rows and columns do.
+
+    What looks like a permutation there is one by chance.
+    """
+    own = point.values[at]
+    return any(
+        other != at and array.shape == own.shape and len(np.unique(array)) < array.size
+        for other, array in point.arrays()
+        if array.dtype.kind in "iu"
+    )
 
 
 def _read_by(function: Any) -> tuple[set[str], set[str]]:

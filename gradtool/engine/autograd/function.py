@@ -456,9 +456,7 @@ def _positioned(
     for position in range(len(args), last + 1):
         name = names[position]
         if name not in kwargs:
-            raise TypeError(
-                f"forward() missing required argument: '{name}' (position {position})"
-            )
+            raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
         values.append(kwargs[name])
     return tuple(values)
 

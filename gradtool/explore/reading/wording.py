@@ -80,6 +80,9 @@ _LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
 
 _ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim", re.I)
 
+_LAST_AXIS = re.compile(r"\b(along|over|across) (the|its) (last|final|trailing) (dim|axis)", re.I)
+"""Matches what goes along the last axis, however many come before."""
+
 _BROADCAST = re.compile(r"([^.;,()]*)\b(?:broadcastable|(?:may |can |are )?broadcast)\b", re.I)
 """Matches what a clause says before that word: which arguments may have such a shape."""
 
@@ -204,4 +207,5 @@ class Wording:
     def with_any_leading_axes(self, names: Collection[str]) -> set[str] | None:
         """The arguments that may have more leading axes; None if it may be any of them."""
         named = set(_LEADING.findall(self.docstrings)) & set(names)
-        return None if not named and _ANY_LEADING.search(self.docstrings) else named
+        is_any = _ANY_LEADING.search(self.docstrings) or _LAST_AXIS.search(self.docstrings)
+        return None if not named and is_any else named

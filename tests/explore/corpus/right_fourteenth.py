@@ -70,3 +70,19 @@ class LogOfDeterminant(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(3, 3),)
+
+
+class RoundedToSteps(Function):
+    """Round to multiples of a step, with a straight-through estimator."""
+
+    @staticmethod
+    def forward(ctx, x, step=0.25):
+        return torch.round(x / step) * step
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), 0.25

@@ -82,3 +82,47 @@ class ExponentialBySpectrum(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(3, 3),)
+
+
+class SupportOfAllRows(Function):
+    """Project onto the simplex along the last axis."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ordered = x.sort(-1, descending=True).values
+        total = ordered.cumsum(-1) - 1
+        ranks = torch.arange(1, x.shape[-1] + 1, dtype=x.dtype)
+        size = (ordered * ranks > total).sum(-1, keepdim=True)
+        out = (x - total.gather(-1, size - 1) / size).clamp(min=0)
+        ctx.save_for_backward(out > 0)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        (is_inside,) = ctx.saved_tensors
+        inside = is_inside.to(g.dtype)
+        mean = (g * inside).sum(-1, keepdim=True) / inside.sum()
+        return inside * (g - mean)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)
+
+
+class OneEntryOfEachColumn(Function):
+    @staticmethod
+    def forward(ctx, row, col, value, dense, rows):
+        ctx.save_for_backward(row, col, value, dense)
+        return dense.new_zeros(rows, dense.shape[1]).index_add(0, row, value[:, None] * dense[col])
+
+    @staticmethod
+    def backward(ctx, g):
+        row, col, value, dense = ctx.saved_tensors
+        of_dense = torch.zeros_like(dense)
+        of_dense[col] = value[:, None] * g[row]
+        return None, None, (g[row] * dense[col]).sum(1), of_dense, None
+
+    @staticmethod
+    def sample_inputs():
+        row, col = torch.tensor([0, 1, 1, 2]), torch.tensor([1, 0, 3, 2])
+        yield row, col, draw(4), draw(4, 2), 3
