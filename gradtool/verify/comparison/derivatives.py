@@ -375,7 +375,10 @@ class Derivatives:
         exact = self._exact(argument, numeric, tolerance)
         if exact is not None:
             noise = self._numeric.noise
-            numeric = sharpened(numeric, exact, analytic, tolerance, self.is_plain)
+            is_followed = self.witness is not None and self.witness.follows(argument)
+            numeric = sharpened(
+                numeric, exact, analytic, tolerance, self.is_plain, is_followed=is_followed
+            )
             numeric = narrowed(self, argument, numeric, exact, tolerance, noise)
         decision = decide(analytic, numeric, tolerance, self.layout.blocks())
         if decision.any():

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gradtool.verify.comparison.analytic import Rows, analytic_jacobian
+from gradtool.verify.comparison.analytic import AnalyticJacobian, Rows, analytic_jacobian
 from gradtool.verify.comparison.compare import Decision, decide
 from gradtool.verify.comparison.tolerance import Tolerance, default_rtol
 from gradtool.verify.oracle.estimate import Estimate, Status
@@ -45,7 +45,7 @@ class Witness:
     in_one_run: bool = False
 
     @cached_property
-    def _found(self) -> tuple[tuple[FloatArray, ...] | None, str | None]:
+    def _found(self) -> tuple[AnalyticJacobian | None, str | None]:
         """The Jacobians; or the reason why there are none."""
         if self.in_one_run:
             return self._found_at_once()
@@ -68,9 +68,9 @@ class Witness:
             )
         except Exception as error:  # What the steps of the user's forward raise has no bounds.
             return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"
-        return jacobian.matrices, None
+        return jacobian, None
 
-    def _found_at_once(self) -> tuple[tuple[FloatArray, ...] | None, str | None]:
+    def _found_at_once(self) -> tuple[AnalyticJacobian | None, str | None]:
         """The same from one call, which says less of why there are none."""
         # What backward has lost the graph of, the recorded forward may have kept.
         graphed = tuple(block.stop > block.start for block in self.layout.outputs.blocks)
@@ -82,7 +82,7 @@ class Witness:
             return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"
         if not _same(outputs, self.outputs):
             return None, "forward gives different results when it is recorded"
-        return jacobian.matrices, None
+        return jacobian, None
 
     @property
     def silence(self) -> str | None:
@@ -91,8 +91,13 @@ class Witness:
 
     def jacobian(self, argument: int) -> FloatArray | None:
         """The exact derivative with respect to one argument; None where it cannot be found."""
-        matrices = self._found[0]
-        return None if matrices is None else matrices[argument]
+        found = self._found[0]
+        return None if found is None else found.matrices[argument]
+
+    def follows(self, argument: int) -> bool:
+        """Return True if recorded steps lead from an argument to an output."""
+        found = self._found[0]
+        return found is not None and found.returned[argument]
 
 
 def _same(outputs: Sequence[Array | None], others: Sequence[Array | None]) -> bool:
@@ -133,20 +138,23 @@ def sharpened(
     analytic: FloatArray,
     tolerance: Tolerance,
     is_plain: BoolArray,
+    *,
+    is_followed: bool,
 ) -> Estimate:
     """The numeric derivative with the digits of the exact one, which it agrees with.
 
     A value that is known gets its digits; its error too, in the rows that `is_plain` says carry
     no more noise than rounding. What is not known well enough, or not at all, is settled by the
     exact value only in favour of the gradient: a kink may have more than one. But an output that
-    moves in steps, with an exact derivative of zero, consists of steps.
+    moves in steps is constant between them if its derivative is zero along a path that
+    `is_followed` from the argument.
     """
     settled = np.isin(numeric.status, (Status.KNOWN, Status.FLAT)) & np.isfinite(numeric.value)
     doubtful = np.isin(numeric.status, (Status.UNKNOWN, Status.STEPPED)) | (
         settled & ~(numeric.error <= tolerance.meaningful_error(_scale(exact))[:, None])
     )
     resolved = doubtful & (np.abs(analytic - exact) <= tolerance.allowed(analytic, exact))
-    resolved |= (numeric.status == Status.STEPPED) & (exact == 0)
+    resolved |= (numeric.status == Status.STEPPED) & (exact == 0) & is_followed
     sharp = resolved | (settled & ~doubtful & is_plain[:, None])
     return replace(
         numeric,

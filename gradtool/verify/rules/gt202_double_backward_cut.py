@@ -79,7 +79,7 @@ from gradtool.verify.rules._judged import (
     saved_intermediate,
     treated_as_constant,
 )
-from gradtool.verify.rules._rule import Answer, Rule, passed, skipped
+from gradtool.verify.rules._rule import Answer, Rule, passed, reported_by, skipped
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -93,6 +93,8 @@ def _check(subject: Subject) -> Answer:
         return skipped(reason)
     if not is_cut(subject):
         return passed()
+    if any(word.startswith("output") for _, word in subject.first.forward.kept_on_ctx):
+        return reported_by("GT505", "an output is kept on ctx")
     return answer(subject.curvature, flaws(subject, _advice(subject) + ONCE))
 
 

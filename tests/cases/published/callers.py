@@ -26,7 +26,8 @@ class Half(nn.Module):
             x = self.undo(y)
         with torch.enable_grad():
             x.requires_grad_()
-            return x.detach(), torch.autograd.grad(self(x), x, dy)[0]
+            torch.autograd.backward(self(x), dy)
+            return x.detach(), x.grad
 
 
 class Reversible(Function):
