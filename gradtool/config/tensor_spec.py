@@ -103,14 +103,15 @@ class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     values: Any = None
     """All entries, as nested lists, instead of `shape`."""
     dtype: DType | None = None
-    """Dtype of the entries; by default, `check.dtype`, or int64 or bool if `values` are such."""
+    """Dtype of the entries; by default, int64 or bool if all `values` are integers or booleans, and
+    `check.dtype` otherwise."""
     low: float | None = None
     """Lower bound of uniform entries; without `low` and `high`, entries are standard normal."""
     high: float | None = None
     """Exclusive upper bound of uniform entries; if equal to `low`, all entries have that value."""
     requires_grad: bool | None = None
-    """Whether to check the gradient with respect to it; by default, true if the dtype can have
-    one."""
+    """Whether to check the gradient with respect to this tensor; by default, true if its dtype
+    supports gradients."""
 
 
 MAIN_KEYS = ("shape", "values", "literal")

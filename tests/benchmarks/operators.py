@@ -117,8 +117,8 @@ def _small_summary(found: Iterable[tuple[Any, ...]]) -> str:
     ]
     return (
         f"These operators take more than {LIMIT:g} times as long there as in PyTorch. Forward: "
-        f"{columns[0]}. With backward: {columns[1]}. Where no reason is given, it is several calls "
-        "of NumPy's."
+        f"{columns[0]}. With backward: {columns[1]}. Where no reason is given, the cause is "
+        "that the engine makes several NumPy calls."
     )
 
 

@@ -32,7 +32,8 @@ rule's page in the terminal.
 
 Tests check the examples on every page: the wrong one violates only that rule, and the right one
 violates none. The examples import from `gradtool`, so that they also run without PyTorch. Your
-modules need no change: `torch.autograd.Function` is the same class there.
+modules need no change: while gradtool checks them, `torch.autograd.Function` is the same class as
+`gradtool.Function`.
 """
 
 FOOTER = """

@@ -299,9 +299,9 @@ term in `h**4` (Richardson extrapolation). These are the first {shown} of {rungs
 
 ![Error of the three columns against the step size](how-verdicts-are-made.svg)
 
-The figure shows the errors of all rungs. The error of each column falls with its own slope until it
-meets the noise divided by the step, and then rises with it. Extrapolated values are best at much
-larger steps, so the noise is divided by a larger number.
+The figure shows the errors of all rungs. As the step shrinks, the error of each column falls with
+its own slope until it meets the noise divided by the step; from there on, it rises with that noise.
+Extrapolated values are best at much larger steps, so the noise is divided by a larger number.
 
 ## 5. The value and its error
 
@@ -337,7 +337,7 @@ by **{allowed}**.
 
 ## 7. The verdict
 
-The analytic value {wrong} is off by {difference}, which is more than that, so the entry **fails**.
+The analytic value {wrong} is off by {difference}, more than {allowed}, so the entry **fails**.
 
 To pass, an entry must be within that bound, *and* the oracle's error must be at most {meaningful}
 of the largest entry, {bound} here. An entry that agrees with a less accurate estimate is
@@ -365,14 +365,14 @@ digits for this entry.
 
 gradtool never trusts a witness alone. The recorded run must reproduce the outputs of the Function,
 and each entry of the witness must lie within what the evaluations of steps 2 to 5 allow; otherwise
-evaluations alone decide. A confirmed witness makes verdicts more precise. A known value takes on
-the witness's digits, and where evaluations are too inaccurate to decide, such as close to a kink, a
-gradient that equals the witness passes. So a witness can clear a gradient, but it never fails one
-that evaluations find correct.
+evaluations alone decide. A confirmed witness makes verdicts more precise. Where evaluations
+determine a value, the more precise witness replaces it; where evaluations are too inaccurate to
+decide, such as close to a kink, a gradient that equals the witness passes. So a witness can clear a
+gradient, but it never fails one that evaluations find correct.
 
 With `-v`, and in the JSON and HTML reports, each case names its evidence:
 
-- *exact and numeric*: every comparison had an exact derivative, and evaluations confirm it;
+- *exact and numeric*: every comparison used an exact derivative, which evaluations confirmed;
 - *numeric only*: evaluations alone decided some derivative. The report gives the reason: `forward`
   leaves the engine (through NumPy or `.item()`, on the line named), cannot be recorded, or has a
   step without a derivative, or evaluations contradict the recorded forward.
@@ -418,9 +418,10 @@ confirmed, differs, or computes in less than float64 goes through all the steps 
 entry. So this shortcut never fails a gradient.
 
 Rules share their runs. The first cotangent of the comparison also serves the rules about the
-contract. The second has digits that float32 cannot hold, so it also shows lost digits. One forward
-serves all multiples of a cotangent. Calls that might interfere are all made together, and layouts
-are tried two at a time; each is tried alone only if something differs.
+contract. The second has digits that float32 cannot hold, so it also shows lost digits. `backward`
+runs with several multiples of a cotangent after a single `forward`. Calls that might interfere are
+all made together, and layouts are tried two at a time; each is tried alone only if something
+differs.
 
 For a million inputs, the gradient takes 5 evaluations of `forward` and 4 of `backward`, and all
 rules together 32 and 39, second derivatives included.

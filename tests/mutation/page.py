@@ -70,7 +70,10 @@ def _totals(trials: Sequence[Trial]) -> str:
     survived = sum(trial.survives for trial in wrong)
     rows = [
         ("mutants made", len(trials)),
-        ("left out: a different forward, or not a class", kinds[Kind.OTHER_FORWARD]),
+        (
+            "left out: the change alters `forward`, or the result is not a class",
+            kinds[Kind.OTHER_FORWARD],
+        ),
         ("equivalent", kinds[Kind.EQUIVALENT]),
         ("**wrong**", len(wrong)),
         ("of these: with a different derivative", kinds[Kind.DIFFERENT]),
@@ -141,7 +144,13 @@ def _references(tried: Sequence[Tried]) -> str:
     silent = [(f"`{each.original}`", ", ".join(_unique(each.not_asked))) for each in tried]
     silent = [row for row in silent if row[1]]
     if silent:
-        text.append(_table("Not compared for mutants:", ("Function", "result"), silent))
+        text.append(
+            _table(
+                "For these Functions, one result of the mutants was not compared:",
+                ("Function", "result"),
+                silent,
+            )
+        )
     return "\n".join(text)
 
 

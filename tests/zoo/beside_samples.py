@@ -21,8 +21,8 @@ HEAD = """## Away from the samples
 
 The Functions in `tests/explore/corpus` show what exploring finds. The gradients of the wrong ones
 are correct at the arguments of their samples, which is all that PyTorch's checks are given. The
-correct ones rely on what their samples share. A Function counts as found or rejected if a tool
-reports anything; gradtool runs with `--strict`.
+correct ones are correct only for arguments with properties that all their samples share. A Function
+counts as found or rejected if a tool reports anything; gradtool runs with `--strict`.
 """
 
 

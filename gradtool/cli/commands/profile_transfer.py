@@ -37,7 +37,8 @@ _Sizes = Annotated[
     typer.Option(
         "--size",
         metavar="SIZES",
-        help="Sizes to copy, such as 64KiB,1MiB. Leaves out the 1000 copies of 4 kB.",
+        help="Sizes to copy, such as 64KiB,1MiB. Skips the default measurement of "
+        "1000 copies of 4 kB each.",
     ),
 ]
 _Directions = Annotated[

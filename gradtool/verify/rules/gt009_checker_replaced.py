@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Before importing a module, records the identity of every function, class and constant that the
-checker uses: its own, the engine's, and the entry points of NumPy and the standard library that
-they call. Compares them after the import, after each case and before a result is accepted. In the
+Records, before a module is imported, the identity of every function, class and constant that the
+checker uses: its own, the engine's, and the entry points of NumPy and the standard library that the
+two call. Compares them after the import, after each case and before a result is accepted. In the
 same process gradtool also checks two Functions of its own, one right and one wrong. If anything was
 replaced, or one of the two gets the wrong verdict, every result of the Function is rejected. No
 setting, comment or baseline can suppress this. Code may replace anything that the checker does not
@@ -65,8 +65,8 @@ Right example
 How to fix
 ----------
 
-Write a wrapper with its own name and call that. If the module imports a library that replaces such
-things, import that library only in the code that needs it.
+Write a wrapper with its own name and call that. If the module imports a library that makes such
+replacements, import that library only in the code that needs it.
 
 Reference
 ---------

@@ -5,11 +5,11 @@ What it does
 
 Compares the full Jacobian from backward with a numeric one computed from evaluations of forward.
 Cotangents are random and signed. The numeric derivative comes with an estimate of its own error. If
-a cheap difference quotient disagrees with backward, gradtool halves the step until two limits
-agree, tells kinks from mistakes by their one-sided limits, and measures the noise of forward. An
-entry fails when it lies outside numeric value ± (error + tolerance). The tolerance is relative to
-the entry (1e-6 in float64, 1e-3 in float32), so small gradients must be right to as many digits as
-large ones.
+a cheap difference quotient disagrees with backward, gradtool halves the step until successive
+estimates agree, compares the one-sided limits to tell kinks from mistakes, and measures the noise
+of forward. An entry fails if it differs from the numeric value by more than error + tolerance. The
+tolerance is relative to the entry (1e-6 in float64, 1e-3 in float32), so small gradients must be
+right to as many digits as large ones.
 
 If several entries tie for a maximum, or forward has another kink at the point, the gradient must be
 an average of the gradients around it: tied entries may share the gradient of a maximum in any way,
@@ -18,9 +18,9 @@ as long as the shares add up to one.
 A forward that reads one triangle of a symmetric matrix, as ``torch.linalg.eigh`` and ``cholesky``
 do, does not depend on the entries of the other triangle. Its gradient may treat entries as
 independent, or, as PyTorch's own does, the matrix as symmetric: if the matrices of the case are
-symmetric (complex ones: Hermitian), a gradient passes if it is right along all changes that keep
-them symmetric. In that case only the sum of the gradients of an entry and its mirror image counts.
-With ``-v``, gradtool says that the gradient passed this way.
+symmetric (or Hermitian, if they are complex), a gradient passes if it is right for every change
+that keeps them so. In that case only the sum of the gradients of an entry and its mirror image
+counts. With ``-v``, gradtool says that the gradient passed this way.
 
 Why it matters
 --------------

@@ -4,12 +4,12 @@ What it does
 ------------
 
 Compares the gradient with the exact derivative that the engine finds for the recorded steps of
-forward, provided that evaluations agree with it. To measure how both are rounded, changes the last
-digits of the inputs and computes both again. A difference that is a thousand times larger than the
-rounding, and the same at each of these points, is a mistake in a formula: most often a constant
-with too few digits. A difference that disappears when float64 is the default dtype is a note: a
-Python number became a float32 tensor, as in ``torch.tensor(0.3)``. Functions with noise, low
-precision or their own tolerance are not checked.
+forward, provided that evaluations agree with it. To measure how both are rounded, gradtool changes
+the last digits of the inputs and computes both again. A difference that is a thousand times larger
+than the rounding, and the same at each of these points, is a mistake in a formula: most often a
+constant with too few digits. A difference that disappears when float64 is the default dtype is
+reported only as a note: a Python number became a float32 tensor, as in ``torch.tensor(0.3)``.
+Functions with noise, low precision or their own tolerance are not checked.
 
 Why it matters
 --------------

@@ -3,17 +3,18 @@
 What it does
 ------------
 
-When GT101, GT107 or GT110 would reject a gradient, looks for a reason in forward. There are five.
-First, forward is a step function (rounding, a sign, a spike): its derivative is zero wherever it
-exists, so any gradient is a surrogate. If the size of the steps is computed from the input, as a
-quantizer does from the maximum, backward must pass the whole gradient on. Second, forward returns
-an input unchanged: the Function exists for its gradient, which it reverses, scales, masks, clips,
-perturbs or adds something to. Third, forward clamps and saves no mask, and backward passes the
-whole gradient on. Fourth, forward ignores every argument that gets a gradient, so both its result
-and the gradient were computed elsewhere. Fifth, a docstring says that backward propagates relevance
-(LRP), which is not a gradient. Any other difference is a mistake and stays GT101, including one
-where forward is flat, or returns its input, only near the point of the case, as relu does. If
-forward is a step, a slope that only backward uses is part of the surrogate.
+If GT101, GT107 or GT110 would reject a gradient, gradtool looks for a sign that it is meant as a
+surrogate. There are five such signs. First, forward is a step function (rounding, a sign, a spike):
+its derivative is zero wherever it exists, so any gradient is a surrogate. If forward computes the
+size of the steps from the input, as a quantizer may from the maximum, the gradient counts as a
+surrogate only if backward passes the whole gradient on. Second, forward returns an input unchanged:
+the Function exists for its gradient, which it reverses, scales, masks, clips, perturbs or adds
+something to. Third, forward clamps and saves no mask, and backward passes the whole gradient on.
+Fourth, forward ignores every argument that gets a gradient, so both its result and the gradient
+were computed elsewhere. Fifth, a docstring says that backward propagates relevance (LRP), which is
+not a gradient. Any other difference is a mistake and stays GT101, including one where forward is
+flat, or returns its input, only near the point of the case, as relu does. If forward is a step, a
+slope that only backward uses is part of the surrogate.
 
 Why it matters
 --------------

@@ -4,9 +4,10 @@ What it does
 ------------
 
 Treats the second derivative as a function of its inputs and compares autograd's derivative of it
-with a numeric one, if the second derivative is right. The rule is skipped, with the reason, if the
-case has more than 40 entries of inputs and outputs, if autograd's third derivative is NaN, as for a
-square root at zero, or if evaluations do not determine the derivative well enough.
+with a numeric one, if the second derivative is right. The rule is skipped, and the report says why,
+if the inputs and outputs of the case have more than 40 entries in all, if autograd's third
+derivative is NaN (as for a square root at zero), or if evaluations do not determine the derivative
+well enough.
 
 Why it matters
 --------------
