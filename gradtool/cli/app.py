@@ -107,8 +107,8 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
         return ExitCode.USAGE
     if any("\0" in argument for argument in arguments):
         return refuse("an argument contains a null byte")
-    if len(arguments) > 1 and arguments[0] in _OF_COMPLETION:
-        # Typer would ignore the others.
+    if len(arguments) > 1 and arguments[0] in _OF_COMPLETION and arguments[1] not in _SHELLS:
+        # Typer would ignore it.
         why = f"it takes no value such as {arguments[1]!r}, and is for the shell that runs it"
         return refuse(f"{arguments[0]}: {why}")
     try:
@@ -119,6 +119,8 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
 
 
 _OF_COMPLETION = ("--install-completion", "--show-completion")
+
+_SHELLS = ("bash", "zsh", "fish")
 
 
 def _problem(message: str, arguments: list[str]) -> str:

@@ -60,21 +60,21 @@ class Product(Function):
 
 
 class Separate(Function):
-    """x * y under the other usage, with `vjp`, a default, and a keyword-only argument."""
+    """x * y under the other usage, with `vjp` and defaults."""
 
     @staticmethod
-    def forward(x, y=None, *, shift=0.0):
+    def forward(x, y=None, shift=0.0):
         return x * y + shift
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        x, y = inputs
+        x, y, _ = inputs
         ctx.save_for_backward(x, y, output)
 
     @staticmethod
     def vjp(ctx, grad_output):
         x, y, _ = ctx.saved_tensors
-        return grad_output * y, grad_output * x
+        return grad_output * y, grad_output * x, None
 
 
 # ---- arguments ----------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_defaults_fill_the_gap_before_a_keyword_argument() -> None:
     assert it.call(it.primals, [np.ones(3)]).failure is None
 
 
-def test_a_keyword_only_argument_is_passed_by_keyword() -> None:
+def test_an_argument_by_name_gets_its_position() -> None:
     it = differentiable(Separate, leaf(*X), leaf(*Y), kwargs={"shift": 1.0})
     (output,) = it.evaluate(it.primals)
     assert output is not None

@@ -42,7 +42,7 @@ functions:
 @pytest.mark.parametrize(
     ("comment", "configuration", "verdict", "rules"),
     [
-        ("", "version: 1", Verdict.UNVERIFIED, ["GT603"]),
+        ("", "version: 1", Verdict.FAIL, ["GT120"]),
         (COMMENT, "version: 1", Verdict.PASS, []),
         ("", CONFIGURATION, Verdict.PASS, []),
     ],

@@ -56,7 +56,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "my_ops.py").write_text(OPS.format(name="Cube"))
     (tmp_path / "src" / "exp.py").write_text(OPS.format(name="Cubed"))
     (tmp_path / "tests" / "test_ops.py").write_text(TEST)
-    (tmp_path / "train.py").write_text("import sys, torch\nassert sys.argv[1] == '--epochs'\n")
+    (tmp_path / "bench.py").write_text("import sys, torch\nassert sys.argv[1] == '--steps'\n")
     for name in ("gradtool", "pytest"):
         program = tmp_path / "bin" / name
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m {name} "$@"\n')

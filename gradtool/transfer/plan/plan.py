@@ -30,16 +30,14 @@ def plan(options: TransferOptions, machine: Machine) -> list[Cell]:
     directions = _directions(options.directions)
     cells = [cell for scenario in chosen for cell in _cells(scenario, directions, options, machine)]
     cells += [_row(row, machine) for row in options.rows]
-    asks_for_cells = options.scenarios and options.sizes
-    if not cells and (asks_for_cells or not options.probes):
-        raise TransferError(f"nothing to measure: {_nothing(chosen, options)}")
+    if not cells and not options.collections and all(each.collections_only for each in chosen):
+        many = f"{chosen[0].name} copies many tensors at once: omit --size"
+        raise TransferError(f"nothing to measure: {many}")
+    if not cells and not options.probes:
+        raise TransferError(
+            "nothing to measure: no scenario copies in that direction; --list shows the scenarios"
+        )
     return cells
-
-
-def _nothing(chosen: Sequence[Scenario], options: TransferOptions) -> str:
-    if not options.collections and all(each.collections_only for each in chosen):
-        return f"{chosen[0].name} copies many tensors at once: omit --size"
-    return "no scenario copies in that direction; --list shows the scenarios"
 
 
 COMPARED_FIRST = ("pageable", "pinned")

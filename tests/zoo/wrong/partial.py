@@ -34,7 +34,7 @@ class AsksForTheOthersNeed(Function):
     def backward(ctx, grad_output):
         x, weight = ctx.saved_tensors
         grad_x = grad_weight = None
-        if ctx.needs_input_grad[1]:
+        if ctx.needs_input_grad[1]:  # <-
             grad_x = grad_output * weight
         if ctx.needs_input_grad[0]:
             grad_weight = grad_output * x
@@ -57,7 +57,7 @@ class WeightBehindNumberIndex(Function):
         grad_x = grad_weight = grad_bias = None
         if ctx.needs_input_grad[0]:
             grad_x = grad_output @ weight.t()
-        if ctx.needs_input_grad[1]:
+        if ctx.needs_input_grad[1]:  # <-
             grad_weight = x.t() @ grad_output
             grad_bias = grad_output.sum(0)
         return grad_x, grad_weight, grad_bias

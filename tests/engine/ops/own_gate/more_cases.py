@@ -23,7 +23,6 @@ CASES = [
         lambda t, x, s: x.index_add(0, t.tensor([2, 0]), s),
         (normal(3, 4), normal(2, 4)),
     ),
-    OpCase("addcmul", lambda t, x, y, z: t.addcmul(x, y, z, value=3), (normal(2, 3),) * 3),
     OpCase("lerp", lambda t, x, y, w: t.lerp(x, y, w), (normal(2, 3),) * 3),
     OpCase("median along", lambda t, x: x.median(dim=1), (distinct(2, 5),)),
     OpCase("matrix_exp", lambda t, x: t.linalg.matrix_exp(x), (normal(2, 3, 3),)),
