@@ -23,6 +23,7 @@ class InitialStateTooLate(Function):
         return torch.stack(states[1:])
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, grad_output):
         decay, states = ctx.saved_tensors
         of_decay, of_state = torch.zeros_like(decay), torch.zeros_like(decay)
@@ -287,6 +288,7 @@ class BorderStillMoves(Function):
         return line[left] * (1 - part) + line[left + 1] * part
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, grad_output):
         line, left, part = ctx.saved_tensors
         of_line = torch.zeros_like(line)
@@ -327,6 +329,7 @@ class EqualEigenvalues(Function):
         return vectors @ torch.diag(values.exp()) @ vectors.T
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, grad_output):
         values, vectors = ctx.saved_tensors
         gaps = values[:, None] - values
