@@ -103,6 +103,7 @@ class NumpyFunction:
 
     draws_random_numbers = False
     docstrings = ""
+    takes_functions = False
 
     def recorded(self):
         return None  # what is made of NumPy functions has no steps

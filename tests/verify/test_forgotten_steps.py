@@ -67,3 +67,31 @@ def test_the_line_of_forward_is_part_of_the_finding() -> None:
     assert f"(line {finding.step.first})" in (finding.hint or "")
     assert (finding.repair or "").startswith("gradtool derive ")
     assert (finding.repair or "").endswith("wrong_steps.py::LayerNormForgetsVariance")
+
+
+APPLIED = """
+import torch
+
+
+class Applied(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, function):
+        ctx.save_for_backward(x)
+        return function(x) * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * grad_output * x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield torch.rand(3, dtype=torch.double, requires_grad=True), torch.exp
+"""
+
+
+def test_no_backward_is_offered_that_would_fit_one_function_alone(tmp_path: Path) -> None:
+    path = tmp_path / "applied.py"
+    path.write_text(APPLIED, encoding="utf-8")
+    (finding,) = check(check_options(paths=(str(path),), select=("GT101",))).findings()
+    assert finding.repair is None

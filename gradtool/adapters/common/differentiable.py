@@ -106,6 +106,11 @@ class FunctionDifferentiable:
         return self._bound.cls is not None and not takes_ctx(self._bound.cls)
 
     @property
+    def takes_functions(self) -> bool:
+        """True if an argument is a function or a module, which forward may call."""
+        return any(callable(value) for *_, value in self._bound.arguments.others())
+
+    @property
     def docstrings(self) -> str:
         """The docstrings of the Function and of its methods."""
         cls = self._bound.cls

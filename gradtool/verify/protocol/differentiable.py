@@ -210,6 +210,10 @@ class Examinable(Differentiable, Protocol):
         """``setup_context`` saves for backward what is an input or an output of forward."""
 
     @property
+    def takes_functions(self) -> bool:
+        """True if an argument is a function or a module, which forward may call."""
+
+    @property
     def docstrings(self) -> str:
         """The docstrings of the Function and of its methods."""
 

@@ -117,9 +117,12 @@ def _forgotten_step(subject: Subject, comparison: Comparison, name: str) -> Expl
 
 
 def is_derivable(subject: Subject, comparisons: Iterable[Comparison]) -> bool:
-    """Return True if a right backward can be derived from the steps of forward."""
+    """Return True if a right backward can be derived from the steps of forward.
+
+    One that calls an argument would be right only for that function.
+    """
     recorded = subject.recorded
-    if recorded is None or recorded.cuts:
+    if recorded is None or recorded.cuts or subject.function.takes_functions:
         return False
     return all(comparison.exact is not None for comparison in comparisons)
 
