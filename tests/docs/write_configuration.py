@@ -58,8 +58,8 @@ GRADTOOL_TIMEOUT=120 gradtool config samples --config check.seed=3
 
 Unknown keys, duplicate keys and values of the wrong type are errors. The message names the line,
 option or variable and suggests the nearest known key. If an entry does not fit its Function, such
-as a `surrogate` that `forward` does not take, gradtool reports GT002 at its line and exits with 2;
-the other results remain. Numbers may be written as `1e-6`.
+as a `surrogate` that `forward` does not take, gradtool reports GT002 at its line and exits with
+status 2; the other results still stand. Numbers may be written as `1e-6`.
 
 A tolerance can have a `reason` and an expiry date (`expires`). Every run lists the tolerances in
 force. If a tolerance is at least half as large as each entry of a gradient, nothing is compared,

@@ -340,7 +340,7 @@ by **{allowed}**.
 The analytic value {wrong} is off by {difference}, more than {allowed}, so the entry **fails**.
 
 To pass, an entry must be within that bound, *and* the oracle's error must be at most {meaningful}
-of the largest entry, {bound} here. An entry that agrees with a less accurate estimate is
+times the largest entry, {bound} here. An entry that agrees with a less accurate estimate is
 *unverified* (GT603).
 
 `gradtool check --no-witness bell.py` reports:
@@ -414,8 +414,8 @@ To confirm the witness, gradtool evaluates `forward` on both sides along a rando
 arguments, with a step of `2**-17` of their size: two evaluations for any number of inputs. If the
 slopes of the two sides differ by more than 8 times the step, two more evaluations at half the step
 estimate the error. If the gap does not shrink with the step, there is a kink. Anything that is not
-confirmed, differs, or computes in less than float64 goes through all the steps above, entry by
-entry. So this shortcut never fails a gradient.
+confirmed, differs, or is computed in lower precision than float64 goes through all the steps above,
+entry by entry. So this shortcut never fails a gradient.
 
 Rules share their runs. The first cotangent of the comparison also serves the rules about the
 contract. The second has digits that float32 cannot hold, so it also shows lost digits. `backward`

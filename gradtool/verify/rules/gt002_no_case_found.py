@@ -5,9 +5,9 @@ What it does
 
 Looks for cases in the configuration, then in ``sample_inputs`` on the Function, and then tries
 small tensors of various shapes, guided first by the signature of ``forward``, then by its source
-and by calls of the Function. Reports a Function if ``forward`` accepts none of them, or returns no
+and by calls to the Function. Reports a Function if ``forward`` accepts none of them, or returns no
 finite result. An entry of the configuration that does not fit the Function, such as a ``surrogate``
-that is no argument of ``forward``, is reported at its line, and the exit code is 2.
+that is not an argument of ``forward``, is reported at its line, and the exit code is 2.
 
 Why it matters
 --------------

@@ -7,9 +7,9 @@ Compares the full Jacobian from backward with a numeric one computed from evalua
 Cotangents are random and signed. The numeric derivative comes with an estimate of its own error. If
 a cheap difference quotient disagrees with backward, gradtool halves the step until successive
 estimates agree, compares the one-sided limits to tell kinks from mistakes, and measures the noise
-of forward. An entry fails if it differs from the numeric value by more than error + tolerance. The
-tolerance is relative to the entry (1e-6 in float64, 1e-3 in float32), so small gradients must be
-right to as many digits as large ones.
+of forward. An entry fails if it differs from the numeric value by more than the error plus the
+tolerance. The tolerance is relative to the entry (1e-6 in float64, 1e-3 in float32), so small
+gradients must be right to as many digits as large ones.
 
 If several entries tie for a maximum, or forward has another kink at the point, the gradient must be
 an average of the gradients around it: tied entries may share the gradient of a maximum in any way,

@@ -7,7 +7,7 @@ For each floating-point output without a graph, moves the inputs along random di
 whether the output changes in proportion to the step. `setup_context` can save only inputs and
 outputs, so an intermediate that is returned and marked just to be saved there gets only a note. So
 does a marked output if a docstring says that outputs carry no gradient. An input without a gradient
-that forward updates in place and returns, such as a running mean, is none of these outputs.
+that forward updates in place and returns, such as a running mean, does not count as such an output.
 
 Why it matters
 --------------

@@ -12,9 +12,9 @@ the Function exists for its gradient, which it reverses, scales, masks, clips, p
 something to. Third, forward clamps and saves no mask, and backward passes the whole gradient on.
 Fourth, forward ignores every argument that gets a gradient, so both its result and the gradient
 were computed elsewhere. Fifth, a docstring says that backward propagates relevance (LRP), which is
-not a gradient. Any other difference is a mistake and stays GT101, including one where forward is
-flat, or returns its input, only near the point of the case, as relu does. If forward is a step, a
-slope that only backward uses is part of the surrogate.
+not a gradient. Any other difference is a mistake and is still reported as GT101, including one
+where forward is flat, or returns its input, only near the point of the case, as relu does. If
+forward is a step, a slope that only backward uses is part of the surrogate.
 
 Why it matters
 --------------
@@ -62,7 +62,7 @@ How to fix
 A docstring of the Function that names the surrogate, such as "straight-through estimator", turns
 the warning into a note. If it is intended, declare it in `gradtool.yaml`, under `functions`:
 `Round: {surrogate: [x], reason: trains through the rounding}`. If the surrogate is the derivative
-of another function of the module, name it: `surrogate_of: soft_round` compares the gradient with
+of another function in the module, name it: `surrogate_of: soft_round` compares the gradient with
 that. If the gradient is not linear in the cotangent, or is random, also ignore GT107 or GT110, as
 the finding says.
 

@@ -63,7 +63,7 @@ How to fix
 Pass each tensor as a separate argument, ``apply(weight, *xs)``, and return a gradient for each. A
 tensor that is meant to be a constant should not require a gradient: pass ``x.detach()``.
 
-Pass the parameters of a module as separate arguments beside it, ``apply(module, x,
+Pass the parameters of a module as separate arguments alongside it, ``apply(module, x,
 *module.parameters())``, or run ``torch.autograd.backward`` inside backward, which leaves their
 gradients on them. Freeze a module that is meant to be constant: ``module.requires_grad_(False)``.
 

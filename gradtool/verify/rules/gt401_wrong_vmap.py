@@ -64,7 +64,7 @@ Right example
 How to fix
 ----------
 
-``in_dims`` has, for each argument, the dimension of the examples, or None. Move that dimension to
+For each argument, ``in_dims`` gives the dimension of the examples, or None. Move that dimension to
 the front, add a dimension of size one to arguments that have none, and return, as the second value,
 the position of that dimension in each result. If the methods use only tensor operations, set
 ``generate_vmap_rule = True`` instead.

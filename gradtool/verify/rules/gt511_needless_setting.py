@@ -6,7 +6,7 @@ What it does
 If a case, or all cases of a Function, have their own tolerance, compares again with a tenth of it:
 if everything still passes, the tolerance may hide mistakes. A tolerance for the whole run is
 exempt. Rules that the configuration ignores for a Function still run: if none of them is violated,
-the entry is no longer needed. The same holds for a comment ``# gradtool: ignore[GT505] reason`` in
+the entry is no longer needed. The same holds for a ``# gradtool: ignore[GT505] reason`` comment in
 the Function if that rule is not violated on its line.
 
 Why it matters

@@ -60,7 +60,7 @@ Fix the cause and remove the tolerance, or set a later date and say why.
 Reference
 ---------
 
-Deprecation warnings that name the release of the removal work the same way.
+Deprecation warnings that name the release in which the removal will happen work the same way.
 """
 
 from __future__ import annotations
