@@ -104,7 +104,7 @@ SCREENSHOTS = (
     Screenshot("report", "gradtool check my_ops.py --report html=page.html", 900),
     Screenshot("profile", "gradtool profile my_ops.py --report html=page.html", 460),
 )
-WIDTH = 104
+WIDTH = 118
 WINDOW = 1140
 
 
