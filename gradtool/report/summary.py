@@ -162,6 +162,14 @@ def unchecked_remark(report: Report, summary: Summary) -> tuple[str, tuple[str, 
     return "nothing was checked", summary.unchecked
 
 
+def unchecked_lines(report: Report, summary: Summary) -> tuple[str, tuple[str, ...]]:
+    """The line that says what was not checked, and items to list below it if they are several."""
+    heading, left = unchecked_remark(report, summary)
+    if len(left) < 2:
+        return ": ".join((heading, *left)), ()
+    return f"{heading}:", left
+
+
 def summary_line(report: Report) -> str:
     """The summary in one line, for formats that have no room for more."""
     summary = summarize(report)

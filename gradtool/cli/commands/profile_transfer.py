@@ -13,7 +13,7 @@ import typer
 
 from gradtool.cli.exit_codes import ExitCode, interrupted
 from gradtool.cli.options.choices import choose, split
-from gradtool.cli.options.declared import COLORS, Color, reports_option
+from gradtool.cli.options.declared import COLORS, Color, quiet_option
 
 if TYPE_CHECKING:
     from gradtool.cli.output.reports import OutputRequest
@@ -55,16 +55,7 @@ _Scenarios = Annotated[
         help="Scenarios to measure; shell wildcards work, as in 'pinned*'.",
     ),
 ]
-_Quiet = Annotated[
-    int,
-    reports_option(
-        "-q",
-        "--quiet",
-        count=True,
-        show_default=False,
-        help="Leave out the progress, the header and the tables.",
-    ),
-]
+_Quiet = Annotated[int, quiet_option(help="Leave out the progress, the header and the tables.")]
 _Budget = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", min=0.1, help="Total measuring time; 60 by default."),

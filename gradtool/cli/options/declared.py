@@ -205,16 +205,8 @@ Reports = Annotated[
 CollectOnly = Annotated[
     bool, what_option("--collect-only", help="List the cases without checking them.")
 ]
-Quiet = Annotated[
-    int,
-    reports_option(
-        "-q",
-        "--quiet",
-        count=True,
-        show_default=False,
-        help="Print only findings, notices and the summary.",
-    ),
-]
+quiet_option = partial(reports_option, "-q", "--quiet", count=True, show_default=False)
+Quiet = Annotated[int, quiet_option(help="Print only findings, notices and the summary.")]
 Verbose = Annotated[
     int,
     reports_option(

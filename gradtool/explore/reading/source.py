@@ -21,6 +21,8 @@ _METHODS = ("forward", "setup_context", "backward", "vjp")
 
 _SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse|lu\w*|det|slogdet")
 
+_EIGENVALUES = re.compile(r"eigh|eigvalsh")
+
 _REDUCTIONS = {"mean", "sum"}
 """What a loss may do if not "none"."""
 
@@ -90,17 +92,18 @@ def _constants(function: Any) -> Iterator[int]:
 
 def solves(function: Any) -> bool:
     """Return True if the source solves or factorizes, for which a matrix may have to be high."""
-    return any(
-        isinstance(node, ast.Attribute) and _SOLVERS.fullmatch(node.attr)
-        for tree in trees(function)
-        for node in ast.walk(tree)
-    )
+    return _has_attribute(function, _SOLVERS)
 
 
 def takes_eigenvalues(function: Any) -> bool:
     """Return True if the source asks for the eigenvalues of a symmetric matrix."""
+    return _has_attribute(function, _EIGENVALUES)
+
+
+def _has_attribute(function: Any, pattern: re.Pattern[str]) -> bool:
+    """Return True if the source reads an attribute of such a name."""
     return any(
-        isinstance(node, ast.Attribute) and node.attr in ("eigh", "eigvalsh")
+        isinstance(node, ast.Attribute) and pattern.fullmatch(node.attr)
         for tree in trees(function)
         for node in ast.walk(tree)
     )

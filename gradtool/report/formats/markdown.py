@@ -15,7 +15,7 @@ from gradtool.report.summary import (
     remarks,
     seeds,
     summarize,
-    unchecked_remark,
+    unchecked_lines,
 )
 from gradtool.report.verdicts import STOPPING
 from gradtool.report.words import duration, one_line, plural, printable
@@ -62,7 +62,7 @@ def _head(report: Report) -> Iterator[str]:
     took = duration(report.seconds)
     yield escaped(f"{opening(report, summary)} in {took}: {counted}{remarks(summary)}")
     yield ""
-    yield from _unchecked(*unchecked_remark(report, summary))
+    yield from _unchecked(*unchecked_lines(report, summary))
     yield ""
     yield escaped(
         f"gradtool {ran_on.gradtool}, {ran_on.engine} engine, {ran_on.device}, "
@@ -73,13 +73,11 @@ def _head(report: Report) -> Iterator[str]:
         yield from (f"- {escaped(one_line(notice))}" for notice in report.notices)
 
 
-def _unchecked(heading: str, phrases: tuple[str, ...]) -> Iterator[str]:
-    if len(phrases) < 2:
-        yield escaped(": ".join((heading, *phrases)))
-        return
-    yield f"{heading}:"
-    yield ""
-    yield from (f"- {escaped(phrase)}" for phrase in phrases)
+def _unchecked(line: str, phrases: tuple[str, ...]) -> Iterator[str]:
+    yield escaped(line)
+    if phrases:
+        yield ""
+        yield from (f"- {escaped(phrase)}" for phrase in phrases)
 
 
 def _table(listed: list[Row]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from gradtool.report.summary import (
     seeds,
     summarize,
     total_cost,
-    unchecked_remark,
+    unchecked_lines,
 )
 from gradtool.report.verdicts import STOPPING, overall
 from gradtool.report.words import branches, duration, evaluations, evidence
@@ -83,7 +83,7 @@ def _header(report: Report, listed: list[Row]) -> ET.Element:
         "header",
         element("h1", "gradtool ", badge),
         element("p", *_counts(report, summary), class_="summary"),
-        *_unchecked(*unchecked_remark(report, summary)),
+        *_unchecked(*unchecked_lines(report, summary)),
         _facts(report) if listed or report.notices else None,
     )
 
@@ -96,12 +96,10 @@ def _counts(report: Report, summary: Summary) -> Iterator[Child]:
     yield remarks(summary)
 
 
-def _unchecked(heading: str, phrases: tuple[str, ...]) -> Iterator[ET.Element]:
-    if len(phrases) < 2:
-        yield element("p", ": ".join((heading, *phrases)))
-        return
-    yield element("p", f"{heading}:")
-    yield element("ul", *(element("li", phrase) for phrase in phrases))
+def _unchecked(line: str, phrases: tuple[str, ...]) -> Iterator[ET.Element]:
+    yield element("p", line)
+    if phrases:
+        yield element("ul", *(element("li", phrase) for phrase in phrases))
 
 
 def _facts(report: Report) -> ET.Element:

@@ -18,7 +18,7 @@ from gradtool.report.summary import (
     seeds,
     summarize,
     total_cost,
-    unchecked_remark,
+    unchecked_lines,
 )
 from gradtool.report.terminal.console import DIM, STRONG, VERDICTS, Page, make_console
 from gradtool.report.terminal.durations import write_durations
@@ -108,14 +108,11 @@ def _write_summary(page: Page, report: Report) -> None:
     ]
     line = Text(f"{opening(report, summary)} in {duration(report.seconds)}: ")
     page.wrapped(line.append_text(Text(", ").join(counted)).append(remarks(summary)))
-    _write_unchecked(page, *unchecked_remark(report, summary))
+    _write_unchecked(page, *unchecked_lines(report, summary))
 
 
-def _write_unchecked(page: Page, heading: str, phrases: tuple[str, ...]) -> None:
-    if len(phrases) < 2:
-        page.wrapped(Text(": ".join((heading, *phrases))), indent=2, first=Text())
-        return
-    page.whole(Text(f"{heading}:"))
+def _write_unchecked(page: Page, line: str, phrases: tuple[str, ...]) -> None:
+    page.wrapped(Text(line), indent=2, first=Text())
     for phrase in phrases:
         page.wrapped(Text(phrase), indent=4, first=Text("  "))
 
