@@ -5,8 +5,8 @@ What it does
 
 Gives each Function ``--timeout`` seconds, 60 by default, for all its cases together, and the same
 again to find its arguments. A Function that takes longer is interrupted. If it does not respond,
-for example in a loop of compiled code, its process is killed. The finding names the line of your
-code that was running. Cases that finished are kept; the others are skipped.
+for example in a loop inside compiled code, its process is killed. The finding names the line of
+your code that was running. Cases that finished are kept; the others are skipped.
 
 Why it matters
 --------------

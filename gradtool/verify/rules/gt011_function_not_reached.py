@@ -56,8 +56,8 @@ Right example
 How to fix
 ----------
 
-Move the class to the top level of the file and pass it what it needs, or call the function that
-defines it at module level, as above. With ``--strict``, the finding fails the run.
+Move the class to the top level of the file and pass it what it needs, or, at module level, call the
+function that defines it, as above. With ``--strict``, the finding fails the run.
 
 Reference
 ---------

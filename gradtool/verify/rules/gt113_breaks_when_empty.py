@@ -6,8 +6,8 @@ What it does
 Sets the first extent of the first input to zero, and with it the equal leading extents of other
 inputs if forward treats them as the same axis. If forward accepts that and returns finite numbers,
 backward must not raise and must return gradients of the inputs' shapes. The finding is only a note
-if the emptied axis may not be a batch axis, because forward sums over it or uses it for two axes of
-an output; if a ``reshape`` to -1 is ambiguous; or if a product of empty matrices is singular. A
+if the emptied axis might not be a batch axis, because forward sums over it or uses it for two axes
+of an output; if a ``reshape`` to -1 is ambiguous; or if a product of empty matrices is singular. A
 backward that also raises for an extent of one, such as that of a decomposition of tall matrices, is
 not reported.
 
@@ -52,8 +52,8 @@ Right example
 How to fix
 ----------
 
-Do not divide by an extent, take the first row or reduce to a maximum without checking that there
-is one. Return early when there are no elements.
+Do not divide by an extent, index the first row or take a maximum without first checking that the
+axis is not empty. Return early when there are no elements.
 
 Reference
 ---------

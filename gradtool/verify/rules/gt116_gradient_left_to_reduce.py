@@ -9,9 +9,9 @@ to sum over axes that forward broadcast, this is a note, since the gradient is r
 Why it matters
 --------------
 
-The sum is silent, so it hides that backward was not written for broadcasting: the same code under
-``vmap``, or called from another backward, returns the larger shape. A custom kernel could also sum
-as it goes, without allocating the large array.
+The sum is silent, so it hides the fact that backward was not written for broadcasting: the same
+code under ``vmap``, or called from another backward, returns the larger shape. A custom kernel
+could also sum as it goes, without allocating the large array.
 
 Wrong example
 -------------

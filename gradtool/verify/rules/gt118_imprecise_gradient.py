@@ -14,9 +14,9 @@ Functions with noise, low precision or their own tolerance are not checked.
 Why it matters
 --------------
 
-GT101 allows a relative error of 1e-6, because evaluations cannot resolve much less. A truncated
-constant shifts every gradient in the same direction, and a comparison with the framework's own op
-fails.
+GT101 allows a relative error of 1e-6, because evaluations of forward cannot resolve much smaller
+errors. A truncated constant shifts every gradient in the same direction, and a comparison with the
+framework's own op fails.
 
 Wrong example
 -------------

@@ -14,7 +14,8 @@ Fourth, forward ignores every argument that gets a gradient, so both its result 
 were computed elsewhere. Fifth, a docstring says that backward propagates relevance (LRP), which is
 not a gradient. Any other difference is a mistake and is still reported as GT101, including one
 where forward is flat, or returns its input, only near the point of the case, as relu does. If
-forward is a step, a slope that only backward uses is part of the surrogate.
+forward is a step function, a slope argument that only backward uses counts as part of the
+surrogate.
 
 Why it matters
 --------------

@@ -4,8 +4,8 @@ What it does
 ------------
 
 For a Function with ``generate_vmap_rule = True``, passes several random cotangents to backward at
-once, as ``jacrev`` and per-example gradients do, and compares the gradients with those of one run
-for each. The rule is checked only if the gradient itself is right.
+once, as ``jacrev`` and per-example gradients do, and compares the gradients with those of a
+separate run for each cotangent. The rule is checked only if the gradient itself is right.
 
 Why it matters
 --------------

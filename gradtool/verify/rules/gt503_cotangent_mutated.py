@@ -1,4 +1,4 @@
-"""Backward changes a cotangent in place, or jvp a tangent.
+"""Backward changes a cotangent in place, or jvp changes a tangent in place.
 
 What it does
 ------------
@@ -102,7 +102,7 @@ def _outputs(numbers: tuple[int, ...]) -> str:
 RULE = Rule(
     code="GT503",
     name="cotangent-mutated",
-    summary="Backward changes a cotangent in place, or jvp a tangent.",
+    summary="Backward changes a cotangent in place, or jvp changes a tangent in place.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=CALLS,

@@ -6,9 +6,9 @@ What it does
 Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after backward.
 It is an error if backward or ``jvp`` changes a tensor that belongs to the caller, or if the same
 backward gives a different gradient after the change. Buffers outside the call (attributes of the
-class, tensors of the module or of an enclosing function) are compared around two equal calls: a
-buffer that the second call changes again is accumulating, which is a warning. A scratch buffer is
-the same after both calls.
+class, tensors of the module or of an enclosing function) are compared before and after two
+identical calls: a buffer that the second call changes again is accumulating, which is a warning. A
+scratch buffer is the same after both calls.
 
 Why it matters
 --------------
@@ -81,6 +81,10 @@ if TYPE_CHECKING:
 
 _OF_CTX = "ctx."
 _HINT = "compute a new tensor in backward"
+_HINT_FOR_BUFFER = "pass it as an argument that is marked dirty, or update it outside the Function"
+_HINT_FOR_BUFFERS = (
+    "pass them as arguments that are marked dirty, or update them outside the Function"
+)
 
 
 def _check(subject: Subject) -> Answer:
@@ -140,10 +144,12 @@ def _outside(subject: Subject) -> Iterator[Flaw]:
     )
     drifting = _buffers(second)
     if drifting and all_same(first.outputs, second.outputs):
+        is_one = len(drifting) == 1
+        what = "is not an argument" if is_one else "are not arguments"
         names = listed([f"`{name}`" for name in drifting])
         yield Flaw(
-            message=f"every call changes {names}, which is not an argument",
-            hint="pass it as an argument that is marked dirty, or update it outside the Function",
+            message=f"every call changes {names}, which {what}",
+            hint=_HINT_FOR_BUFFER if is_one else _HINT_FOR_BUFFERS,
             severity=Severity.WARNING,
         )
 

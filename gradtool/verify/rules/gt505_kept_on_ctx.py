@@ -14,7 +14,7 @@ Why it matters
 
 ``save_for_backward`` records the version of a tensor, and backward raises if it has changed since.
 An attribute of ctx does not: an optimizer step, or an in-place activation, silently makes the
-gradient wrong. An output on ctx also keeps itself, and all memory of the graph, alive until the
+gradient wrong. An output on ctx also keeps itself, and all of the graph's memory, alive until the
 garbage collector runs. Hooks that offload saved tensors do not see a tensor on ctx.
 
 Wrong example

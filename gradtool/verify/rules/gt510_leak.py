@@ -10,9 +10,9 @@ cycle; if not, something still refers to it.
 Why it matters
 --------------
 
-Everything that was saved stays in memory with the ctx. A training loop keeps one copy for each step
-until the next collection, or, if something still refers to the copies, all of them. GPU memory runs
-out first, and the collector does not know about it.
+Everything that was saved stays in memory with the ctx. A training loop accumulates one copy per
+step until the next collection or, if something still refers to the copies, for as long as it runs.
+GPU memory runs out first, and the collector does not know about it.
 
 Wrong example
 -------------

@@ -1,4 +1,4 @@
-"""A tolerance or an ignored rule is not needed.
+"""A tolerance, or a setting or comment that ignores a rule, is not needed.
 
 What it does
 ------------
@@ -150,7 +150,7 @@ def _check(subject: Subject) -> Answer:
 RULE = Rule(
     code="GT511",
     name="needless-setting",
-    summary="A tolerance or an ignored rule is not needed.",
+    summary="A tolerance, or a setting or comment that ignores a rule, is not needed.",
     severity=Severity.WARNING,
     page=__doc__,
     scopes=(Scope.CASE, Scope.ALL_CASES),

@@ -11,9 +11,9 @@ ill-conditioned, both jitter and the rule passes.
 Why it matters
 --------------
 
-The gradient of a float64 function may be accurate to only seven digits, yet every comparison
-with a usual tolerance passes. Second-order methods, long sums of gradients and small differences
-of losses then stall or drift.
+The gradient of a float64 function may be accurate to only seven digits, yet every comparison with
+the usual tolerances passes. Second-order methods, long sums of gradients and small differences of
+losses then stall or drift.
 
 Wrong example
 -------------

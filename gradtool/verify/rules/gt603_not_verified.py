@@ -4,10 +4,10 @@ What it does
 ------------
 
 Reports gradients that agree with the numeric derivative only because the error of that derivative
-is large, and says why that error is large: noise in forward, outputs that change in steps, no limit
-at any step, or values that are not finite. A gradient that is off by more than the oracle's error
-fails as GT101. If the engine can differentiate forward step by step and gets the same gradient, the
-gradient counts as verified.
+is large, and says why that error is large: noise in forward, outputs that change in steps,
+difference quotients that do not settle at any step size, or values that are not finite. A gradient
+that is off by more than that error fails as GT101. If the engine can differentiate forward step by
+step and gets the same gradient, the gradient counts as verified.
 
 Why it matters
 --------------
