@@ -51,5 +51,5 @@ def test_both_have_tables() -> None:
     report = run(probes=("latency", "staging"), scenarios=("pinned",), sizes=(1 << 20,))
     titles = [table.title for table in tables(report)]
     assert "one copy of 8 B, issued and waited for" in titles
-    assert "GB/s of 1 MiB of pageable memory, sent through two pinned buffers" in titles
+    assert "GB/s for 1 MiB of pageable memory, sent through two pinned buffers" in titles
     assert report.notices == ()

@@ -120,4 +120,6 @@ def test_the_best_way_is_named_with_what_it_saves(loader: Path) -> None:
 
 def test_no_way_that_is_faster_is_said(loader: Path) -> None:
     report = sent(loader, FakeMachine(rates=dict.fromkeys(RATES, 1e3)))
-    assert report.advice[0].text.startswith("No way to send these batches (4 tensors, 177 B) is")
+    assert report.advice[0].text.startswith(
+        "None of the ways to send these batches (4 tensors, 177 B) is"
+    )

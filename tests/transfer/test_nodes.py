@@ -76,8 +76,8 @@ def test_a_far_node_that_is_slower_is_advised_against(far: float, advised: bool)
     texts = [each.text for each in advise(report)]
     assert texts == (
         [
-            "Run on the device's NUMA node: from node 1, pinned copies h2d reach only 60% of its "
-            "rate."
+            "Run on the device's NUMA node: from node 1, pinned h2d copies reach only 60% of that "
+            "node's rate."
         ]
         if advised
         else []

@@ -70,8 +70,8 @@ def test_batches_of_two_sizes_that_do_not_agree(monkeypatch: pytest.MonkeyPatch)
     assert {cell.unavailable for cell in cells if cell.mode == "blocking"} == {""}
     assert all(
         re.fullmatch(
-            r"not shown: each of \d+ copies takes 0\.5\d* times as long as each of "
-            r"\d+",
+            r"not shown: each copy in a batch of \d+ takes 0\.5\d* times as long as in a batch "
+            r"of \d+",
             each,
         )
         for each in reasons

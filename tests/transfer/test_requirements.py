@@ -239,12 +239,14 @@ def test_an_earlier_report_is_read_or_refused(tmp_path: Path, report: TransferRe
         load_report(str(path))
     for text in ("{}", "[", '{"schema": 1, "kind": "transfer"}'):
         path.write_text(text)
-        with pytest.raises(TransferError, match="is not a report of profile-transfer"):
+        with pytest.raises(TransferError, match="is not a profile-transfer report"):
             load_report(str(path))
 
 
 def test_shares() -> None:
     assert parse_share("10%") == pytest.approx(0.1)
     assert parse_share("0.25") == 0.25
-    with pytest.raises(TransferError, match=r"must be a share such as 10% or 0\.1, got 'ten'"):
+    with pytest.raises(
+        TransferError, match=r"must be a percentage or a fraction, such as 10% or 0\.1, got 'ten'"
+    ):
         parse_share("ten")

@@ -41,8 +41,8 @@ class _Look:
 _NOTES = (
     "dashed: blocking",
     "hollow: do not use",
-    "diamond: half the rate",
-    "of the fit, bar: 95%",
+    "diamond: the fit reaches",
+    "half its rate; bar: 95%",
     "dots: link",
 )
 
@@ -139,7 +139,7 @@ def _heading(report: TransferReport) -> Iterator[ET.Element]:
         text = "SIMULATED: host memory in place of a device"
         yield element("text", text, x=f"{_LEFT:g}", y="18", class_="simulated")
     y = 36 if report.simulated else 20
-    text = f"{report.header.device}: GB/s by size, medians of one buffer"
+    text = f"{report.header.device}: median GB/s by size, for copies of a single buffer"
     yield element("text", text, x=f"{_LEFT:g}", y=f"{y}", class_="title")
 
 

@@ -45,9 +45,10 @@ _CELL_COLUMNS = (
 )
 
 LEGEND = (
-    "call: the host issues the copy; done: the copy is complete, by the host's clock; device: "
-    "between two events; medians of n samples; ratio: how many times as fast as pageable, "
-    "blocking. ~ noisy, ! too noisy to use, c may stay in the host's caches."
+    "call: time until the call returns; done: time until the copy is complete, by the host's "
+    "clock; device: time between two events; all are medians of n samples; ratio: speed relative "
+    "to a blocking copy of pageable memory. ~ noisy, ! too noisy to use, c: the data may stay in "
+    "the host's caches."
 )
 
 BASELINE = "pageable", "blocking"
@@ -211,8 +212,8 @@ def _fits_table(report: TransferReport) -> Table | None:
         Column("sizes"),
     )  # fmt: skip
     note = (
-        "time = latency + size / bandwidth, by relative least squares; half of the bandwidth at "
-        "that size; worst: the median farthest from the line"
+        "time = latency + size / bandwidth, by relative least squares; half at: the size at which "
+        "half of the bandwidth is reached; worst: the median farthest from the line"
     )
     return Table(titled(report, "latency and bandwidth"), columns, [found], notes=(note,))
 
@@ -342,7 +343,7 @@ def _staging_table(report: TransferReport) -> Table | None:
     names = [f"{count} thread{'s' if count > 1 else ''}" for count in threads]
     columns = (Column("pieces of"), *map(Column, names))
     size = size_text(report.staging[0].bytes)
-    title = f"GB/s of {size} of pageable memory, sent through two pinned buffers"
+    title = f"GB/s for {size} of pageable memory, sent through two pinned buffers"
     return Table(titled(report, title), columns, [found])
 
 

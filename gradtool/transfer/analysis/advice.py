@@ -24,7 +24,7 @@ _GOOD_OVERLAP = 0.5
 
 _OVERLAPS = (
     "Copy {memory} memory on a separate stream during computations: this hides {share} of the "
-    "shorter one."
+    "copy or the computation, whichever is shorter."
 )
 _DOES_NOT_OVERLAP = "A separate stream hides only {share} of a copy of {memory} memory."
 
@@ -54,7 +54,8 @@ def _sentence(claim: Claim, found: Comparison) -> Advice:
     if found.verdict == "no difference":
         size = size_text(found.cells[-1].total)
         text = (
-            f"{claim.same} (At {size}; {found.ratios[-1].resolution:.0%} would have been detected.)"
+            f"{claim.same} (Measured at {size}, where a difference of "
+            f"{found.ratios[-1].resolution:.0%} would have been detected.)"
         )
         return Advice(text=text, rests_on=found.rests_on)
     words = claim.faster if found.verdict == "faster" else claim.slower
@@ -68,8 +69,7 @@ def _reuses(report: TransferReport) -> Iterator[Advice]:
         cost = known[-1]
         size = size_text(cost.bytes)
         yield Advice(
-            text=f"{cost.memory.capitalize()} memory of {size} pays for itself after "
-            f"{cost.reuses:.0f} copies.",
+            text=f"{size} of {cost.memory} memory pays for itself after {cost.reuses:.0f} copies.",
             rests_on=(f"pinning {cost.memory} {size}",),
             from_size=cost.bytes,
         )
@@ -95,7 +95,7 @@ def _hazards(report: TransferReport) -> Iterator[Advice]:
 
 
 def _asynchrony(report: TransferReport) -> Iterator[Advice]:
-    titles = {"h2d": "to the device", "d2h": "from the device"}
+    ways = {"h2d": "from {} memory to the device", "d2h": "from the device to {} memory"}
     waits: dict[tuple[str, str], list[Asynchrony]] = {}
     for probe in report.asynchrony:
         if probe.verdict == "waits for the stream":
@@ -103,8 +103,8 @@ def _asynchrony(report: TransferReport) -> Iterator[Advice]:
     for (call, direction), found in waits.items():
         first = min(found, key=lambda probe: probe.bytes)
         yield Advice(
-            text=f"{call} blocks the host for copies {titles[direction]} of "
-            f"{first.memory} memory from {size_text(first.bytes)} up: it waits for the stream.",
+            text=f"{call} blocks the host when it copies {size_text(first.bytes)} or more "
+            f"{ways[direction].format(first.memory)}: it waits for the stream.",
             rests_on=(f"asynchrony {call} {first.memory} {direction}",),
             from_size=first.bytes,
         )
@@ -138,8 +138,8 @@ def _nodes(report: TransferReport) -> Iterator[Advice]:
         slowest, where = min(rated, key=lambda entry: entry[0])
         if slowest < _FAR * near[0]:
             yield Advice(
-                text=f"Run on the device's NUMA node: from node {where.node}, pinned copies "
-                f"{direction} reach only {slowest / near[0]:.0%} of its rate.",
+                text=f"Run on the device's NUMA node: from node {where.node}, pinned "
+                f"{direction} copies reach only {slowest / near[0]:.0%} of that node's rate.",
                 rests_on=(f"NUMA node {where.node} pinned {direction}",),
                 from_size=where.bytes,
             )
@@ -151,9 +151,9 @@ def _link(report: TransferReport) -> Iterator[Advice]:
         share = cells[-1].link_share if cells else None
         if share is not None and share < _LOW_SHARE and report.link.gbps is not None:
             yield Advice(
-                text=f"Pinned copies {direction} reach {share:.0%} of the link's "
+                text=f"Pinned {direction} copies reach {share:.0%} of the link's "
                 f"{rate_text(report.link.gbps)} GB/s: check whether the process runs on the "
-                "device's NUMA node, and whether others use the link.",
+                "device's NUMA node, and whether other processes are using the link.",
                 rests_on=(cells[-1].id,),
             )
 

@@ -46,8 +46,8 @@ def best_way(report: TransferReport) -> Iterator[Advice]:
     shape = f"{best.tensors} tensors, {about(best.total)}"
     if ratio(best.samples, plain.samples).high > 1 - _WORTH:
         text = (
-            f"No way to send these batches ({shape}) is {_WORTH:.0%} faster than a plain copy of "
-            "each tensor."
+            f"None of the ways to send these batches ({shape}) is {_WORTH:.0%} faster than a "
+            "plain copy of each tensor."
         )
         yield Advice(text=text, rests_on=(plain.id,))
         return

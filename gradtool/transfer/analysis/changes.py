@@ -35,7 +35,9 @@ def parse_share(text: str) -> float:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
     if match is None:
-        raise TransferError(f"--max-regression must be a share such as 10% or 0.1, got {text!r}")
+        raise TransferError(
+            f"--max-regression must be a percentage or a fraction, such as 10% or 0.1, got {text!r}"
+        )
     return float(match[1]) / (100 if match[2] else 1)
 
 
@@ -59,7 +61,7 @@ def load_report(path: str) -> TransferReport:
         return msgspec.json.decode(data, type=TransferReport)
     except msgspec.DecodeError as error:
         raise TransferError(
-            f"--compare: {path} is not a report of profile-transfer: {error}"
+            f"--compare: {path} is not a profile-transfer report: {error}"
         ) from None
 
 

@@ -165,7 +165,7 @@ def _value(side: Side, cell: Cell, report: TransferReport) -> tuple[float | None
         return side.factor, ""
     meant = cell if side.matches(cell) else _counterpart(side, cell, report)
     if meant is None:
-        return None, f"{side.name} was not measured in that size and mode"
+        return None, f"{side.name} was not measured at that size and in that mode"
     if meant.doubt:
         return None, meant.doubt
     found = METRICS[side.metric](meant)

@@ -107,7 +107,6 @@ def unstable(samples: Sequence[Times], doubled: Sequence[Times]) -> str:
     if found.low <= MOST_DRIFT and found.high >= 1 / MOST_DRIFT:
         return ""
     return (
-        f"not shown: each of {doubled[0].runs} copies takes {found.value:.2g} times as long "
-        "as each "
-        f"of {samples[0].runs}"
+        f"not shown: each copy in a batch of {doubled[0].runs} takes {found.value:.2g} times as "
+        f"long as in a batch of {samples[0].runs}"
     )

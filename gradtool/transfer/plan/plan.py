@@ -115,7 +115,9 @@ def _row(row: RowOptions, machine: Machine) -> Cell:
         near = _near(row.scenario, SCENARIOS)
         raise TransferError(f"row {row.name!r}: unknown scenario {row.scenario!r}{near}")
     if row.mode not in scenario.ways.get(row.direction, ()):
-        raise TransferError(f"row {row.name!r}: {row.scenario} has no {row.direction} {row.mode}")
+        raise TransferError(
+            f"row {row.name!r}: {row.scenario} has no {row.mode} mode for {row.direction}"
+        )
     if scenario.single_only and row.tensors > 1:
         raise TransferError(f"row {row.name!r}: {row.scenario} moves one tensor at a time")
     return Cell(
