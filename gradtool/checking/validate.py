@@ -46,7 +46,7 @@ def _require_valid_numbers(options: NumericOptions) -> None:
         raise UsageError(f"--seed must be 0 or more, got {options.seed}")
     for flag, value in (("--atol", options.atol), ("--rtol", options.rtol)):
         if value is not None and not (math.isfinite(value) and value >= 0):
-            raise UsageError(f"{flag} must be a number of 0 or more, got {value}")
+            raise UsageError(f"{flag} must be finite and not negative, got {value}")
 
 
 def _require_valid_processes(options: ExecutionOptions) -> None:

@@ -109,7 +109,7 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
         return refuse("an argument contains a null byte")
     if len(arguments) > 1 and arguments[0] in _OF_COMPLETION and arguments[1] not in _SHELLS:
         # Typer would ignore it.
-        why = f"it takes no value such as {arguments[1]!r}, and is for the shell that runs it"
+        why = f"unexpected value {arguments[1]!r}; it applies to the shell that you run it from"
         return refuse(f"{arguments[0]}: {why}")
     try:
         work = _parse(arguments, command)

@@ -102,16 +102,17 @@ class RunHistory:
         if not count:
             return baseline
         gone = f"{self._name}: {_entries(count)} no longer found"
+        it, was = ("it", "it was") if count == 1 else ("them", "they were")
         # The checkout of a CI job is thrown away, and the change to the file with it.
         if os.environ.get("CI"):
-            self._notices.append(f"{gone}; a run outside CI will remove them")
+            self._notices.append(f"{gone}; a run outside CI will remove {it}")
             return baseline
         try:
             replace(baseline.path, smaller.text())
         except OSError as error:
             self._notices.append(f"{gone}, but cannot be removed: {_reason(error)}")
         else:
-            self._notices.append(f"{gone} and removed")
+            self._notices.append(f"{gone}, so {was} removed")
         return smaller
 
     @property

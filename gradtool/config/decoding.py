@@ -185,7 +185,7 @@ def _hint(value: Any, kind: types.Type) -> str:
 def _bounds(kind: types.IntType | types.FloatType) -> str:
     if kind.gt is not None:
         return f" above {kind.gt:g}"
-    return f" of {kind.ge:g} or more" if kind.ge is not None else ""
+    return f" not less than {kind.ge:g}" if kind.ge is not None else ""
 
 
 def _alternatives(values: Iterable[Any]) -> str:

@@ -33,7 +33,9 @@ def _require_known(name: str) -> None:
     key = nearest(name.removeprefix(_PREFIX), VARIABLES.values(), _MISSPELT)
     if key is not None:
         suggestion = f"{_PREFIX}{key.upper()}"
-        raise UsageError(f"{name}: no such environment variable (did you mean {suggestion!r}?)")
+        raise UsageError(
+            f"{name} is no variable that gradtool reads (did you mean {suggestion!r}?)"
+        )
 
 
 def as_pair(variable: str) -> str:

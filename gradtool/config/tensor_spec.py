@@ -162,7 +162,7 @@ def _problem_with_bounds(spec: TensorSpec) -> str | None:
     if low > high:
         return f"'low' ({low:g}) is above 'high' ({high:g})"
     if dtype == "bool":
-        return "is bool, which takes no 'low' and 'high'"
+        return "is bool, which takes neither 'low' nor 'high'"
     if not _can_have_gradient(dtype):
         return _problem_with_integers(low, high, dtype)
     if not (fits(low, dtype) and fits(high, dtype)):

@@ -23,7 +23,7 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None or match[2].lower() not in _FACTORS:
-        raise ValueError(f"{text!r} is not a size; write 4096, 64KiB, 1MiB or 400kB")
+        raise ValueError(f"{text!r} is not a size such as 4096, 64KiB, 1MiB or 400kB")
     size = int(float(match[1]) * _FACTORS[match[2].lower()])
     if size < 1:
         raise ValueError(f"{text!r} is less than one byte")

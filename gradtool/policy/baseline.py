@@ -127,7 +127,7 @@ def _decoded(data: bytes, name: str) -> _File:
     try:
         file = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{name} is not a baseline of gradtool: {error}") from None
+        raise UsageError(f"{name} is not a gradtool baseline: {error}") from None
     if file.fingerprints != VERSION:
         raise UsageError(
             f"baseline {name} has {file.fingerprints!r} fingerprints, but this gradtool uses "

@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gradtool-baseline",
         metavar="FILE",
-        help="expect the findings in this baseline of gradtool check: tests with only such xfail",
+        help="expect the findings in this gradtool baseline: tests without other findings xfail",
     )
     parser.addini("gradtool_baseline", "the same, relative to pytest's root directory")
     parser.addini(

@@ -42,7 +42,7 @@ def read_part(name: str) -> Part:
         if schema == SCHEMA_VERSION:
             return Part(name, msgspec.json.decode(data, type=Report))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{name} is not a JSON report of gradtool: {error}") from None
+        raise UsageError(f"{name} is not a gradtool JSON report: {error}") from None
     raise UsageError(f"{name} has schema {schema}: this gradtool reads schema {SCHEMA_VERSION}")
 
 

@@ -131,7 +131,8 @@ def workflow(paths: Sequence[str], functions: int, folder: str, baseline: str | 
 
 
 _WORKFLOW = """\
-# Fails if a gradient is wrong, or if fewer Functions are checked than had cases at gradtool init.
+# Fails if a gradient is wrong, or if fewer Functions are checked than had cases when gradtool init
+# ran.
 name: gradtool
 
 on:

@@ -134,9 +134,9 @@ def test_what_cannot_be_united_is_one_line(run: Run, files: None) -> None:
         ("a.json", "again.json"): "a.py::F0 is in both a.json and again.json",
         ("a.json", "seeded.json"): "a.json and seeded.json come from different runs: seed 0 and 5",
         ("gone.json",): "gone.json cannot be read: No such file or directory",
-        ("text.json",): "text.json is not a JSON report of gradtool",
-        ("list.json",): "list.json is not a JSON report of gradtool",
-        ("half.json",): "half.json is not a JSON report of gradtool",
+        ("text.json",): "text.json is not a gradtool JSON report",
+        ("list.json",): "list.json is not a gradtool JSON report",
+        ("half.json",): "half.json is not a gradtool JSON report",
         ("old.json",): "old.json has schema 0: this gradtool reads schema 1",
     }.items():
         code, out, err = run("merge", *arguments, "--report", "json=out.json")

@@ -171,7 +171,7 @@ def test_an_interrupt_prints_what_was_measured(
     ("arguments", "message"),
     [
         (["--device", "tpu"], "--device must be cpu, cuda or cuda:N, got 'tpu'"),
-        (["--size", "many"], "--size: 'many' is not a size; write 4096, 64KiB, 1MiB or 400kB"),
+        (["--size", "many"], "--size: 'many' is not a size such as 4096, 64KiB, 1MiB or 400kB"),
         (["--scenario", "packed", "--size", "1MiB"], "copies many tensors at once"),
         (["--size", "900TiB"], "900 TiB does not fit: with "),
         (["--direction", "up"], "unknown direction 'up' (known: h2d, d2h, d2d, duplex)"),

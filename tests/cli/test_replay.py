@@ -145,7 +145,7 @@ def test_options_that_are_given_hold(run: Run) -> None:
         (["--replay", "0123456789abcdef"], "the last run has no finding '0123456789abcdef'"),
         (["--replay", ""], "the last run has no finding ''"),
         (["out.json", "--replay", "ops.py::Cube[inferred]::GT102"], "out.json has no finding"),
-        (["ops.py", "--replay", NODE], "ops.py is not a JSON report of gradtool"),
+        (["ops.py", "--replay", NODE], "ops.py is not a gradtool JSON report"),
         (["no.json", "--replay", NODE], "no.json cannot be read: No such file or directory"),
         (["--replay", NODE, "--lf"], "omit --lf"),
         (["--replay", NODE, "-k", "Cube"], "omit -k"),

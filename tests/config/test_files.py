@@ -121,23 +121,23 @@ BROKEN = {
     ),
     "text for a number": (
         V + "check:\n  seed: abc\n",
-        "3: check.seed must be a whole number of 0 or more, got 'abc'",
+        "3: check.seed must be a whole number not less than 0, got 'abc'",
     ),
     "negative seed": (
         V + "check: {seed: -1}\n",
-        "2: check.seed must be a whole number of 0 or more, got -1",
+        "2: check.seed must be a whole number not less than 0, got -1",
     ),
     "true for a number": (
         V + "check:\n  seed: true\n",
-        "3: check.seed must be a whole number of 0 or more, got true",
+        "3: check.seed must be a whole number not less than 0, got true",
     ),
     "negative tolerance": (
         V + "check:\n  atol: -1e-5\n",
-        "3: check.atol must be a number of 0 or more, got -1e-05",
+        "3: check.atol must be a number not less than 0, got -1e-05",
     ),
     "infinite tolerance": (
         V + "check:\n  atol: .inf\n",
-        "3: check.atol must be a number of 0 or more, got inf",
+        "3: check.atol must be a number not less than 0, got inf",
     ),
     "timeout of zero": (
         V + "check:\n  timeout: 0\n",
@@ -230,11 +230,12 @@ BROKEN = {
     ),
     "negative extent": (
         CASE + "          - shape: [2, -1]\n",
-        "6: functions.Linear.cases[0].args[0].shape[1] must be a whole number of 0 or more, got -1",
+        "6: functions.Linear.cases[0].args[0].shape[1] must be a whole number not less than 0, "
+        "got -1",
     ),
     "fractional extent": (
         CASE + "          - shape: [2.0]\n",
-        "6: functions.Linear.cases[0].args[0].shape[0] must be a whole number of 0 or more, "
+        "6: functions.Linear.cases[0].args[0].shape[0] must be a whole number not less than 0, "
         "got 2.0",
     ),
     "shape as a number": (
@@ -298,8 +299,8 @@ BROKEN = {
     ),
     "tensor deep in an argument": (
         CASE + "          - [1, {a: {shape: [x]}}]\n",
-        "6: functions.Linear.cases[0].args[0][1].a.shape[0] must be a whole number of 0 or more, "
-        "got 'x'",
+        "6: functions.Linear.cases[0].args[0][1].a.shape[0] must be a whole number not less than "
+        "0, got 'x'",
     ),
     "literal in company": (
         CASE + "          - {literal: 1, other: 2}\n",

@@ -124,7 +124,7 @@ def test_origins_are_known() -> None:
         ("functions.Square.cases[1].atol=1", "functions.Square.cases[1] does not exist"),
         ("functions.Square.ignore.GT1=''", "functions.Square.ignore.GT1 needs a reason: say why "),
         ("check.exclude=[a", "not valid YAML: while parsing a flow sequence, "),
-        ("check.seed=1e400", "check.seed must be a whole number of 0 or more, got "),
+        ("check.seed=1e400", "check.seed must be a whole number not less than 0, got "),
         (
             "check={seed: 1, seed: 2}",
             "key 'seed' appears twice (first on line 1): remove one of them",

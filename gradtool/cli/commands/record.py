@@ -68,7 +68,7 @@ def _record(
         print(f"the command exited with code {code}", file=sys.stderr)
     for each in found:
         if each.problem:
-            which = f"some calls of {_shown(each)} are" if each.cases else f"{_shown(each)} is"
+            which = f"some calls to {_shown(each)} were" if each.cases else f"{_shown(each)} was"
             print(f"{which} not recorded: {each.problem}", file=sys.stderr)
     kept = [each for each in found if each.cases]
     if not kept:

@@ -204,7 +204,7 @@ def _number_of(jobs: str | None) -> int | None:
     if not jobs.isdecimal() or int(jobs) < 1:
         from gradtool.errors import UsageError
 
-        raise UsageError(f"-j must be auto or a number of 1 or more, got {jobs!r}")
+        raise UsageError(f"-j must be auto or a whole number greater than 0, got {jobs!r}")
     return int(jobs)
 
 

@@ -12,7 +12,7 @@ from gradtool.errors import UsageError
 from gradtool.policy import baseline
 from gradtool.results.paths import split_path
 
-_PROTECTED = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseline"}
+_PROTECTED = {config.FILE_NAME: "a configuration file", baseline.FILE_NAME: "a baseline"}
 """Kinds of the files with these names."""
 
 
@@ -39,9 +39,7 @@ def require_free(flag: str, name: str, inputs: Iterable[str]) -> None:
         return  # A folder cannot be replaced; a pipe and a device are not.
     what = _what(place, inputs)
     if what:
-        raise UsageError(
-            f"{flag}: {name} is {what}, which must not be overwritten; use another file"
-        )
+        raise UsageError(f"{flag}: {name} must not be overwritten: it is {what}; use another file")
 
 
 def _what(place: Path, inputs: Iterable[str]) -> str:
