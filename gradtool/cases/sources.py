@@ -53,7 +53,7 @@ _MISSING = re.compile(r"(?:NameError: name|ModuleNotFoundError: No module named)
 _LACKS = {
     EngineLacksError.__name__: "check it with --engine torch, where PyTorch is installed",
     "EngineLacksAttributeError": "check it with --engine torch, where PyTorch is installed",
-    "StandInError": "install what it is from in the environment that runs gradtool",
+    "StandInError": "install the package that it comes from in the environment that runs gradtool",
 }
 """Errors that begin the refusal of arguments when no other arguments would help, and hints."""
 
@@ -342,7 +342,7 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     return NoCase(
         _outcome(checkable, settings, search),
         hint=hint,
-        detail="\n".join([*refusals, *(f"called by {each}" for each in search.callers)]),
+        detail="\n".join([*refusals, *(f"tried through {each}" for each in search.callers)]),
         location=_line_of_refusal(checkable, search),
     )
 
@@ -354,7 +354,9 @@ def _outcome(checkable: Checkable, settings: Settings, search: SearchResult) -> 
         return f"{tried}; with the likeliest ones: {search.objection}"
     args, kwargs = _make(checkable, settings, search.likeliest, str(search.likeliest.name))
     shown = ", ".join(show_arguments(checkable, args, kwargs))
-    return f"forward ran, but {search.doubt}; {search.calls} tried, the likeliest ones: {shown}"
+    sets = "set" if search.calls == 1 else "sets"
+    tried = f"forward ran, but {search.doubt} ({search.calls} {sets} of arguments tried)"
+    return f"{tried}; the likeliest arguments: {shown}"
 
 
 def _missing_dependency(objection: str) -> str | None:

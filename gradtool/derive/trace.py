@@ -388,7 +388,7 @@ class Tracer:
         if len(parts) > 1 and parts[-2] in _FOLDERS:
             name = f"{parts[-2]}.{name}"
         if name.endswith("_") and args and found is args[0]:
-            raise self._cut(site, f"changes a tensor by {callee}")
+            raise self._cut(site, f"changes a tensor in place with {callee}")
         if name in _SAME:
             self._learn(found, self._expression(args[0], site))
             return

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gradtool.adapters.common.branches import Branch, Side, jumps_of, sides_of, source_of, taken
+from gradtool.adapters.common.branches import (
+    SIDES_OF_A_LOOP,
+    Branch,
+    Side,
+    jumps_of,
+    sides_of,
+    source_of,
+    taken,
+)
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.value_branches import Compared, ValueBranches, watched
 from gradtool.collect.checkable import Checkable
@@ -127,6 +135,6 @@ class Keep:
 
 def _in_words(side: Side) -> str:
     branch = side.branch
-    what = "the loop" if side.name in ("runs", "ends") else f"`{source_of(branch)}`"
+    what = "the loop" if side.name in SIDES_OF_A_LOOP else f"`{source_of(branch)}`"
     how = f"never {side.name}".replace("never is", "is never")
     return f"line {branch.line} of {branch.method}: {what} {how}"

@@ -70,7 +70,9 @@ def regrouped(function: Any, point: Point, *, may_be_empty: bool) -> Iterator[Va
         if may_be_empty:
             yield Variant(point.having({at: gone}), f"`{point.names[at]}` has no {middle}")
         if len(places) > 1:
-            yield Variant(point.having({at: alone}), f"`{point.names[at]}` has {middle} once")
+            yield Variant(
+                point.having({at: alone}), f"`{point.names[at]}` contains {middle} only once"
+            )
 
 
 def segments(point: Point) -> Iterator[Variant]:

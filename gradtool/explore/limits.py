@@ -200,4 +200,4 @@ def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:
         yield -np.abs(array), "negative"
         yield np.abs(array), "positive"
     elif array.any():
-        yield -array, "of the other sign"
+        yield -array, "of the opposite sign"

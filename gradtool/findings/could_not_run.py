@@ -141,7 +141,7 @@ def checker_replaced(
         codes.CHECKER_REPLACED,
         node,
         settings,
-        message=f"{message}, so its verdicts do not count",
+        message=f"{message}, so the verdicts on this code do not count",
         location=location,
         hint="patch only what your own code calls, and nothing that the checker uses",
     )

@@ -86,7 +86,7 @@ def _extent(report: Report, summary: Summary) -> list[str]:
 _EXPLORED = "explored case", "explored cases"
 _WITHOUT_CASE = "Function without a case", "Functions without a case"
 _SKIPPED = "skipped Function", "skipped Functions"
-_AS_A_WHOLE = "Function as a whole", "Functions as a whole"
+_AS_A_WHOLE = "check of a whole Function", "checks of whole Functions"
 _MODULE = "module", "modules"
 _PARTS = _EXPLORED, _WITHOUT_CASE, _SKIPPED, _AS_A_WHOLE, _MODULE
 """Names of rows that are not cases, in the singular and the plural."""
@@ -182,8 +182,10 @@ def summary_line(report: Report) -> str:
 _SOME = "some {} checks"
 """Checks of a family, not all of it: if they are skipped, the derivative itself may be checked."""
 
+_EVERYTHING = "everything"
+
 _FAMILIES = {
-    Family.RUNNING: "running",
+    Family.RUNNING: _EVERYTHING,
     Family.GRADIENT: _SOME.format("gradient"),
     Family.DOUBLE_BACKWARD: "double backward",
     Family.FORWARD_MODE: "forward mode",
@@ -272,7 +274,7 @@ class _Group:
         named = sorted(set(self.rules)) if what in _PARTIAL else []
         codes = ", ".join(named) if len(named) <= _NAMED else ""
         about = ": ".join(filter(None, (codes, why)))
-        link = "in" if what.startswith(_DEPENDENT) else "of"
+        link = "in" if what.startswith((_DEPENDENT, _EVERYTHING)) else "of"
         return f"{what} {link} {plural(self.cases, 'case')}{f' ({about})' if about else ''}"
 
 

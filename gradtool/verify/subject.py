@@ -155,7 +155,7 @@ class Subject:
             outputs = self.first.forward.outputs
             if any(output is not None and is_continuous(output.dtype) for output in outputs):
                 return "no output requires a gradient"
-            return "no output is a floating or complex tensor"
+            return "no output is a floating-point or complex tensor"
         return None
 
     @cached_property

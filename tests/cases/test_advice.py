@@ -134,8 +134,8 @@ class Ignoring(Function):
 
 def test_arguments_that_forward_took_are_shown_with_what_speaks_against_them() -> None:
     message = refusal(Ignoring).message
-    assert message.startswith("forward ran, but no output depends on x; ")
-    assert " tried, the likeliest ones: transform: " in message
+    assert message.startswith("forward ran, but no output depends on x (")
+    assert " sets of arguments tried); the likeliest arguments: transform: " in message
     assert "x: float64[" in message
 
 

@@ -193,13 +193,15 @@ def test_for_an_argument_that_only_code_can_make_the_hint_is_code() -> None:
     with pytest.raises(NoCase) as none:
         resolve_cases(checkable_class(Configured), Settings())
     assert none.value.hint is not None
-    assert none.value.hint.startswith("create `settings`, an object with table_of_factors, and ")
+    assert none.value.hint.startswith(
+        "create `settings`, an object with the attribute table_of_factors, and "
+    )
     sentence, _, code = none.value.hint.partition("\n")
     assert sentence.endswith("`transform`, a function, in a static method of Configured:")
     assert code.splitlines() == [
         "@staticmethod",
         "def sample_inputs():",
-        "    settings = ...  # an object with table_of_factors",
+        "    settings = ...  # an object with the attribute table_of_factors",
         "    transform = torch.tanh  # a function",
         "    yield torch.randn(3, 4, dtype=torch.float64, requires_grad=True), settings, transform",
     ]

@@ -157,10 +157,14 @@ def _contains(outer: Span, inner: Span) -> bool:
     )
 
 
+SIDES_OF_A_LOOP = "runs", "runs to its end"
+"""Names of the sides of a loop: its body runs once or more, and it is not left early."""
+
+
 def _names(opname: str, text: str) -> tuple[str, str]:
     """Names of the sides of a jump: the one that falls through, then the one that jumps."""
     if opname == "FOR_ITER":
-        return "runs", "ends"
+        return SIDES_OF_A_LOOP
     if "NONE" in opname:
         jumps_if = ("NOT_NONE" in opname) == (" is not " in text)
     else:

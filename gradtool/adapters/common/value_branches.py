@@ -211,7 +211,10 @@ def _larger(args: Any, kwargs: Any, _: Any) -> tuple[Sides, Compared | None] | N
     if len(both) != 2 or not all(isinstance(each, library().Tensor) for each in both):
         return None
     one, other = (_array(each) for each in both)
-    sides = {"finds the first larger": one > other, "finds the second larger": one < other}
+    sides = {
+        "finds the first argument larger": one > other,
+        "finds the second argument larger": one < other,
+    }
     return sides, Compared(one, other)
 
 

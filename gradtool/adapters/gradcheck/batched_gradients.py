@@ -102,8 +102,8 @@ def _compare(batched: Arrays, alone: Sequence[Arrays], pairs: Sequence[str], wha
             if not np.allclose(other, one, rtol=_RTOL, atol=_ATOL):
                 raise GradcheckError(
                     f"For {pairs[number]}: gradcheck or gradgradcheck failed while testing "
-                    f"batched gradient computation: {what} of a batch differs from that of "
-                    f"each by {np.abs(other - one).max():.3g}"
+                    f"batched gradient computation: {what} for a batch differs from {what} for "
+                    f"each example alone by {np.abs(other - one).max():.3g}"
                 )
 
 

@@ -77,9 +77,10 @@ def mismatch(
     # Adding 0.0 turns -0 into 0.
     worst = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), wrong.shape)
     return (
-        f"{head}: {wrong.sum()} of {wrong.size} entries differ, most {_place(row, column, worst)}: "
-        f"analytic {claimed[worst] + 0.0:.10g}, numeric {measured[worst] + 0.0:.10g}, "
-        f"difference {difference[worst]:.3g}, tolerance {allowed[worst]:.3g}"
+        f"{head}: {wrong.sum()} of {wrong.size} entries differ; worst "
+        f"{_place(row, column, worst)}: analytic {claimed[worst] + 0.0:.10g}, "
+        f"numeric {measured[worst] + 0.0:.10g}, difference {difference[worst]:.3g}, "
+        f"tolerance {allowed[worst]:.3g}"
     )
 
 

@@ -97,7 +97,7 @@ class ForwardMode:
                 if not abs(claimed - measured) <= allowed:
                     wrong.append(
                         f"{self._head(output, target)}: a random projection of it is "
-                        f"{claimed:.10g} analytic and {measured:.10g} numeric, tolerance "
+                        f"{claimed:.10g} analytically and {measured:.10g} numerically, tolerance "
                         f"{allowed:.3g}"
                     )
         return wrong

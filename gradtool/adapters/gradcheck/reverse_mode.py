@@ -104,7 +104,7 @@ def _compare_projections(derivatives: Derivatives, options: GradcheckOptions) ->
             if not abs(claimed - measured) <= allowed:
                 result.mismatches.append(
                     f"{_head(derivatives, output, target)}: a random projection of it is "
-                    f"{claimed:.10g} analytic and {measured:.10g} numeric, tolerance "
+                    f"{claimed:.10g} analytically and {measured:.10g} numerically, tolerance "
                     f"{allowed:.3g}. The Jacobian is too large to locate the entry: use "
                     "smaller inputs."
                 )

@@ -129,10 +129,10 @@ class _Calls:
         except MemoryError:
             raise
         except TimedOut:
-            return Trial(refusal=f"{self._caller.name} takes too long", reached=(stage,))
+            return Trial(refusal=f"{self._caller.name} took too long", reached=(stage,))
         except Exception as error:
             return _staged(refused(error, self._checkable.file), stage)
-        reason = f"{self._caller.name} does not call it"
+        reason = f"{self._caller.name} did not call it"
         return Trial(refusal=reason, reached=(stage, BEYOND_LINES))
 
 

@@ -36,6 +36,7 @@ from gradtool.cases.inference.search import SearchResult, infer
 from gradtool.cases.inference.trials import Trial
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
+from gradtool.verify.wording import listed
 
 _BUDGET = 400
 """Tries from what the source says."""
@@ -90,7 +91,7 @@ def find_cases(
     search.callers = called.refusals
     if called.cases:
         search.cases, search.is_guess = called.cases, called.is_guess
-        search.evidence = f"a call of {called.caller}"
+        search.evidence = f"a call to {called.caller}"
     return search
 
 
@@ -199,9 +200,10 @@ def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
         use = reading.uses[parameter.name]
         own = sorted(name for name in use.attributes if not hasattr(library().Tensor, name))
         if use.keys:
-            yield parameter.name, f"a dict with {' and '.join(map(repr, use.keys))}"
+            yield parameter.name, f"a dict with {listed(list(map(repr, use.keys)))}"
         elif own:
-            yield parameter.name, f"an object with {' and '.join(own)}"
+            noun = "attribute" if len(own) == 1 else "attributes"
+            yield parameter.name, f"an object with the {noun} {listed(own)}"
         elif use.is_called:
             yield parameter.name, "a function"
         elif use.loops and parameter.name in reading.clues.undifferentiated:

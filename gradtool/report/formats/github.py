@@ -42,7 +42,7 @@ def commands(report: Report) -> Iterator[str]:
 
 
 def _rest(kind: str, count: int) -> str:
-    text = f"+{count} more; GitHub shows {MOST} of each kind; the log of this step lists all"
+    text = f"+{count} more; GitHub shows {MOST} of each kind; the log of this step lists them all"
     return f"::{kind} title=gradtool::{_data(text)}"
 
 

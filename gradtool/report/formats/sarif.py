@@ -44,7 +44,7 @@ def _run(report: Report) -> _Object:
         # The slash at the end makes it a category without a run id; see runAutomationDetails.id.
         "automationDetails": {"id": "gradtool/"},
         "invocations": [_invocation(report)],
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         # Columns are positions in Python strings, not SARIF's other kind, UTF-16 units.
         "columnKind": "unicodeCodePoints",
         "results": [

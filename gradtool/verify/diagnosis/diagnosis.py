@@ -56,7 +56,7 @@ class Diagnosis:
         fits = f"every entry {precision}"
         if self.explained < self.compared:
             fits = (
-                f"{self.explained} of {self.compared} entries {precision}; the rest is unexplained"
+                f"{self.explained} of {self.compared} entries {precision}; the rest are unexplained"
             )
         return f"{self.text} (fits {fits})"
 

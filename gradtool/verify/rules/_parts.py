@@ -24,8 +24,13 @@ from gradtool.verify.thresholds.rules import (
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_OF_PARTS = "from the sum of two when a cotangent of ones is split into two of ones and zeros"
-_OF_ONE = "for a cotangent of 1 from the gradient for another cotangent, divided by that cotangent"
+_OF_PARTS = (
+    "from the sum of its two parts when a cotangent of ones is split into two cotangents of ones "
+    "and zeros"
+)
+_OF_ONE = (
+    "from the gradient for another cotangent divided by that cotangent, when the cotangent is 1"
+)
 
 
 def difference_of_parts(subject: Subject, plain: Gradients, hint: str) -> Flaw | None:

@@ -298,11 +298,11 @@ def _step(subject: Subject, comparison: Comparison, name: str) -> Explanation | 
 
 def _cause_along_symmetric_changes(other: Derivatives, argument: int, name: str) -> str:
     """The mistake in the gradient of a symmetric argument of which forward reads one triangle."""
-    said = f"forward reads one triangle of `{name}`, and along symmetric changes"
+    said = f"forward reads one triangle of `{name}`, and"
     diagnosis = diagnose(other, other.comparison(argument), name)
     if diagnosis is None or (diagnosis.loose and not diagnosis.has_simple_factor):
-        return f"{said} the gradient is wrong, too"
-    return f"{said} {diagnosis.hint}"
+        return f"{said} the gradient is wrong along symmetric changes, too"
+    return f"{said} along symmetric changes {diagnosis.hint}"
 
 
 RULE = Rule(

@@ -175,11 +175,12 @@ def _base(subject: Subject, output: int) -> Array:
 def _flaw(subject: Subject, output: int) -> Flaw:
     marked = output in subject.first.forward.non_differentiable
     how = "is marked non-differentiable" if marked else "requires no gradient"
-    message = f"output {output} {how}, but varies with the inputs"
+    varies = "but varies with the inputs"
+    message = f"output {output} {how}, {varies}"
     if _is_only_saved(subject, output):
         return Flaw(message=message, hint=_HINT_FOR_SAVED, severity=Severity.NOTE)
     if _is_said(subject, output):
-        message += ", as a docstring says"
+        message = f"output {output} {how}, as a docstring says, {varies}"
         return Flaw(message=message, hint=_HINT_FOR_SAID, severity=Severity.NOTE)
     return Flaw(message=message, hint=_HINT)
 

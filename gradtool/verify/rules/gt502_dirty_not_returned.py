@@ -77,14 +77,16 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = "return that tensor, or do not mark it dirty"
+_HINT_FOR_SEVERAL = "return each of these tensors, or do not mark it dirty"
 
 
 def _check(subject: Subject) -> Answer:
     observation = subject.first.forward
     names = [f"`{subject.function.arguments[i].name}`" for i in observation.dirty_not_returned]
     if names:
-        message = f"forward marked {listed(names)} dirty but did not return it"
-        return failed(Flaw(message=message, hint=_HINT))
+        them, hint = ("it", _HINT) if len(names) == 1 else ("them", _HINT_FOR_SEVERAL)
+        message = f"forward marked {listed(names)} dirty but did not return {them}"
+        return failed(Flaw(message=message, hint=hint))
     failure = observation.failure
     if failure and failure.kind == "dirty-not-returned":
         return failed(flaw_of(failure, engine_message(failure), _HINT))

@@ -101,7 +101,11 @@ def _kinks(subject: Subject, judgement: Judgement) -> Iterator[Flaw]:
             worst = find_worst(comparison, kinks)
             at = worst.row, worst.column
             slopes = (number(comparison.numeric.left[at]), number(comparison.numeric.right[at]))
-            checked = "checked at a point nearby" if judgement.is_nearby else "any slope between"
+            checked = (
+                "checked at a point nearby"
+                if judgement.is_nearby
+                else "any slope between them passes"
+            )
             yield Flaw(
                 message=f"no derivative with respect to `{name}`{at_column(comparison, at[1])}:"
                 f" slopes {slopes[0]} on the left, {slopes[1]} on the right; {checked}",

@@ -81,7 +81,7 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_check)
     here = subject.first.baseline
     there = subject.twin.call(subject.first.primals, subject.first.cotangents)
-    flaw = failure_of_run(there, f"{_WHEN}, and not on CUDA", _HINT) or _outputs(here, there)
+    flaw = failure_of_run(there, f"{_WHEN}, but not on CUDA", _HINT) or _outputs(here, there)
     if flaw is None and here.gradients is not None and there.gradients is not None:
         when = "on CUDA"
         flaw = gradient_difference(subject, here.gradients, there.gradients, when, _HINT)

@@ -93,7 +93,7 @@ def test_a_mismatch_names_input_output_worst_entry_and_both_values() -> None:
         return Scaled.apply, (numbers(torch, 3, 2), weight)
 
     assert message_of(one_entry_wrong) == (
-        "Jacobian mismatch for output 1 with respect to input 0 (x): 2 of 36 entries differ, most "
+        "Jacobian mismatch for output 1 with respect to input 0 (x): 2 of 36 entries differ; worst "
         "at output index (1, 1) and input index (1, 1): analytic 7, numeric 2.000000000, "
         "difference 5, tolerance 0.00201"
     ).replace("2.000000000", _shown(2.0, one_entry_wrong))

@@ -99,7 +99,7 @@ def test_messages_begin_as_pytorchs(
 def test_a_wrong_jvp_is_told_with_its_worst_entry() -> None:
     assert message_of(zoo.wrong_sign, check_forward_ad=True) == (
         "Jacobian computed with forward mode mismatch for output 0 with respect to input 1 (y): "
-        "3 of 9 entries differ, most at output index (2,) and input index (2,): analytic -1.04, "
+        "3 of 9 entries differ; worst at output index (2,) and input index (2,): analytic -1.04, "
         "numeric 1.04, difference 2.08, tolerance 0.00105"
     )
 
@@ -145,7 +145,7 @@ def test_a_batch_that_comes_out_otherwise_is_told() -> None:
 
     assert message_of(build, check_batched_grad=True).startswith(
         "For output 0 and input 0 (x): gradcheck or gradgradcheck failed while testing batched "
-        "gradient computation: backward of a batch differs from that of each by"
+        "gradient computation: backward for a batch differs from backward for each example alone by"
     )
 
 

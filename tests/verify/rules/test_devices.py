@@ -53,5 +53,5 @@ def test_a_kernel_that_fails_on_one(function):
     there = function(np.square, fails, (X,))
     (flaw,) = asked(square(function), there).flaws
     assert flaw.message == (
-        "backward fails on the CPU, and not on CUDA: ValueError: no kernel for the CPU"
+        "backward fails on the CPU, but not on CUDA: ValueError: no kernel for the CPU"
     )

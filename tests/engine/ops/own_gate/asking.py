@@ -18,7 +18,7 @@ ALL = (*FIRST, *SECOND, *FORWARD, *BATCHED)
 NOTHING_TO_ASK = frozenset(
     {
         "no argument requires a gradient",
-        "no output is a floating or complex tensor",
+        "no output is a floating-point or complex tensor",
         "no output requires a gradient",
         "every output is empty",
         "every argument that requires a gradient is empty",
