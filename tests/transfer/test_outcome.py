@@ -85,7 +85,7 @@ def test_times_that_add_up_are_stable() -> None:
     samples = [of(10, 1.0), of(10, 1.2), of(10, 0.9)]
     assert unstable(samples, [of(20, 1.4), of(20, 2.0), of(20, 1.9)]) == ""
     assert unstable(samples, [of(20, 2.0)] * 2) == ""
-    assert "of 20 copies takes 2 times as long as each of 10" in unstable(
+    assert "in a batch of 20 takes 2 times as long as in a batch of 10" in unstable(
         samples, [of(20, 2.0)] * 3
     )
 
