@@ -124,7 +124,7 @@ class Library(Protocol):
         """
 
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:
-        """Compute the outputs at many points by one call of the user's forward.
+        """Compute the outputs at many points by one call to the user's forward.
 
         Raises an exception of any type where the code cannot be batched.
         """

@@ -60,7 +60,7 @@ _UNKNOWN = re.compile(r"\bCase\.__init__\(\) got an unexpected keyword argument 
 
 
 def _advice(error: Exception, folder: Path) -> str | None:
-    """Say how to correct a call of ``sample_inputs``, or of `Case` in it, that Python refuses."""
+    """Say how to correct a call to ``sample_inputs``, or to `Case` in it, that Python refuses."""
     if not isinstance(error, TypeError):
         return None
     unknown = _UNKNOWN.search(str(error))

@@ -23,7 +23,7 @@ Scoped = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Declared:
-    """A class statement, or a call of ``type``, that makes a Function."""
+    """A class statement, or a call to ``type``, that makes a Function."""
 
     name: str
     """Dotted, as ``Holder.Inner`` and ``make.Inner``."""
@@ -133,7 +133,7 @@ class _Reader:
         scope.origins[declared.name.rpartition(".")[2]] = f"{_HERE}.Function"
 
     def _calls_of_type(self, node: ast.AST, scope: _Scope) -> None:
-        """Find calls of ``type`` in the expressions of a statement."""
+        """Find calls to ``type`` in the expressions of a statement."""
         for child in _expressions(node):
             made = self._made_by_type(child, scope, None)
             if made is not None:

@@ -65,7 +65,7 @@ class Answer(Enum):
 
 @dataclass(frozen=True)
 class Trial:
-    """The outcome of one variant, and the calls of the user's code that it took."""
+    """The outcome of one variant, and the calls to the user's code that it took."""
 
     answer: Answer
     calls: int
@@ -94,7 +94,7 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.
 def _observed(
     checkable: Checkable, point: Point
 ) -> tuple[FunctionDifferentiable, Observation] | None:
-    """One call of forward; None where it refuses the point."""
+    """One call to forward; None where it refuses the point."""
     try:
         function = function_at(checkable, point)
         with warnings.catch_warnings():

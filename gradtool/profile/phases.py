@@ -66,7 +66,7 @@ class Arguments:
 
 
 def forward(arguments: Arguments) -> Runnable:
-    """The call of the Function, with its graph recorded."""
+    """The call to the Function, with its graph recorded."""
     return Runnable("forward", arguments.call, arguments.fresh, not arguments.changed)
 
 

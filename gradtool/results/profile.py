@@ -24,7 +24,7 @@ class _Struct(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Operation(_Struct, frozen=True, kw_only=True):
-    """All calls of one operation in one run."""
+    """All calls to one operation in one run."""
 
     name: str
     calls: int

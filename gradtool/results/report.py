@@ -133,7 +133,7 @@ class CheckResult(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """The cost of a case, in calls of the user's code."""
+    """The cost of a case, in calls to the user's code."""
 
     forward: int = 0
     backward: int = 0

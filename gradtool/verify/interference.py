@@ -55,7 +55,7 @@ def interfering_calls(subject: Subject) -> Iterator[InterferingCall]:
 def _working(
     subject: Subject, functions: Sequence[Examinable], primals: Sequence[Array], how: str
 ) -> Iterator[InterferingCall]:
-    """The call of the first of the `functions` that accepts `primals`, if there is one."""
+    """The call to the first of the `functions` that accepts `primals`, if there is one."""
     for function in functions:
         alone = function.call(primals, partial(_cotangents, subject))
         # A call that fails by itself says nothing about calls that interfere.

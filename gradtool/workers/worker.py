@@ -168,7 +168,7 @@ class _Worker:
                 # A message would need memory too; an exit code does not.
                 os._exit(NO_MEMORY)
             except KeyboardInterrupt:
-                # The signal came between two calls of the checked code: it ends the process.
+                # The signal came between two calls to the checked code: it ends the process.
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 os.kill(os.getpid(), signal.SIGINT)
             except BaseException as error:

@@ -21,7 +21,7 @@ LOST = 113
 """Exit code of a worker that can no longer send messages."""
 
 _SENT = {signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM}
-"""Signals that another process, or a call of ``os.kill``, sends: no fault of the processor does."""
+"""Signals that another process, or a call to ``os.kill``, sends: no fault of the processor does."""
 
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Observed calls of a function, with forwards and backwards in any order."""
+"""Observed calls to a function, with forwards and backwards in any order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gradtool.verify.protocol.observation import (
 
 
 class Calls:
-    """Makes observed calls of one function at one case."""
+    """Makes observed calls to one function at one case."""
 
     def __init__(self, bound: BoundFunction) -> None:
         self._bound = bound

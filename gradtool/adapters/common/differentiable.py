@@ -179,7 +179,7 @@ class FunctionDifferentiable:
     ) -> Iterator[Sequence[Array | None] | None]:
         """Yield the gradients with each repair by itself; None for one that backward fails with.
 
-        All of them belong to one call of forward.
+        All of them belong to one call to forward.
         """
         with library().torch.enable_grad():
             started = self._started(primals)
@@ -250,7 +250,7 @@ class FunctionDifferentiable:
     def evaluate_many(
         self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True
     ) -> Stacked:
-        """Return the outputs at many points, in one call of ``forward`` if its code allows that."""
+        """Return the outputs at many points, in one call to ``forward`` if its code allows that."""
         loop = self.evaluate if or_loop else None
         return batching.evaluate_many(self._bound, loop, primals, stacked)
 

@@ -84,7 +84,7 @@ class GeneratorState:
 _last: _NumPyState | None = None
 """Last state read from NumPy.
 
-Reading it takes a third of a millisecond, as long as a whole call of a small Function. So it is
+Reading it takes a third of a millisecond, as long as a whole call to a small Function. So it is
 read only if the memory that holds it has other bytes than at the last reading.
 """
 
@@ -131,7 +131,7 @@ _States = tuple[GeneratorState, bytes]
 
 
 class RepeatedDraws:
-    """Lets every call of a function draw the same random numbers.
+    """Lets every call to a function draw the same random numbers.
 
     The first call shows whether the function draws; for one that does not, nothing is reset.
     """

@@ -27,7 +27,7 @@ from gradtool.verify.protocol.observation import Array, Cotangents, Primals, Ste
 
 
 class RecordedSteps:
-    """One call of a recorded forward, whose graph is kept with the lines that made it."""
+    """One call to a recorded forward, whose graph is kept with the lines that made it."""
 
     def __init__(self, bound: BoundFunction, primals: Primals) -> None:
         self._bound = bound

@@ -38,7 +38,7 @@ _LIBRARY_ATTRIBUTES = {
 
 @dataclass
 class Record:
-    """Record of one call of a Function. Stays empty for a plain callable."""
+    """Record of one call to a Function. Stays empty for a plain callable."""
 
     ctx: Any = None
     inputs: tuple[Any, ...] = ()

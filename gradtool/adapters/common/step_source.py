@@ -123,7 +123,7 @@ def value_of(statement: ast.stmt) -> ast.AST | None:
 def expressions(statement: ast.stmt, operation: str) -> list[ast.AST]:
     """Return the expressions in a statement that compute an operation, as they are evaluated.
 
-    A call of ``norm`` makes a node of the operation ``linalg_vector_norm``.
+    A call to ``norm`` makes a node of the operation ``linalg_vector_norm``.
     """
     every = list(_in_order(statement))
     return [each for each in every if _computes(each, operation)] or [

@@ -26,7 +26,7 @@ _MOST_BYTES = 200_000
 
 @dataclass(frozen=True)
 class Site:
-    """A call of a Function, with those of its arguments that could be evaluated."""
+    """A call to a Function, with those of its arguments that could be evaluated."""
 
     values: Mapping[str, Any]
     """By parameter."""
@@ -35,7 +35,7 @@ class Site:
 
 
 def call_sites(function: Any, tree: ast.Module, names: tuple[str, ...]) -> list[Site]:
-    """The calls of `function`, those with most arguments that could be evaluated first.
+    """The calls to `function`, those with most arguments that could be evaluated first.
 
     Of calls with equally many, those of its own module come first.
     """
@@ -99,7 +99,7 @@ def _sites(
 
 
 def _places(tree: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterator[Place]:
-    """Yield the calls of ``NAME.apply``, and of what it is assigned to."""
+    """Yield the calls to ``NAME.apply``, and to what it is assigned to."""
     aliases = {
         target.id
         for statement in ast.walk(tree)
@@ -119,7 +119,7 @@ def _places(tree: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterat
 
 
 def _call_of(call: ast.Call, scope: Scope, name: str, aliases: set[str]) -> ast.Call | None:
-    """The call of the Function that this call is, or that its ``gradcheck`` makes."""
+    """The call to the Function that this call is, or that its ``gradcheck`` makes."""
     if _is_called(call.func, name, aliases):
         return call
     is_check = len(call.args) > 1 and "gradcheck" in ast.unparse(call.func)

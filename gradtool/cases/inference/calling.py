@@ -1,4 +1,4 @@
-"""Cases of a Function from a call of one of its callers, whose arguments are searched instead."""
+"""Cases of a Function from a call to one of its callers, whose arguments are searched instead."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAMES = ("inferred", "inferred-2")
 
 @dataclass
 class Called:
-    """Cases that a call of a caller gives."""
+    """Cases that a call to a caller gives."""
 
     cases: list[CaseConfig] = field(default_factory=list)
     caller: str = ""
@@ -78,7 +78,7 @@ def call_callers(
 
 
 class _Calls:
-    """Calls of a caller, with the arguments that reach the Function."""
+    """Calls to a caller, with the arguments that reach the Function."""
 
     def __init__(
         self,

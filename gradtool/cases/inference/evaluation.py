@@ -1,7 +1,7 @@
 """Values of expressions at the place of a call, as far as they follow from the source alone.
 
 An expression is evaluated if it consists of constants, names that lead to such expressions, and
-calls of PyTorch, NumPy, ``math`` and builtins that compute. Nothing else of the user's is called,
+calls to PyTorch, NumPy, ``math`` and builtins that compute. Nothing else of the user's is called,
 but the constructor of the class around the call.
 """
 
@@ -82,7 +82,7 @@ def _calls(node: ast.expr) -> Iterator[ast.Call]:
 
 
 def _is_harmless(call: ast.Call, place: Place) -> bool:
-    """Return True for a call of PyTorch and the like, or of a method of what these give."""
+    """Return True for a call to PyTorch and the like, or to a method of what these give."""
     numbers = [each.value for each in ast.walk(call) if isinstance(each, ast.Constant)]
     extents = [number for number in numbers if type(number) is int and number > 1]
     if math.prod(extents) > _MOST_ENTRIES:
@@ -136,7 +136,7 @@ def _named(name: str, place: Place, depth: int) -> Any:
 
 
 def _passed(name: str, place: Place, depth: int) -> Any:
-    """The value that the first call of the function around passes for its parameter."""
+    """The value that the first call to the function around passes for its parameter."""
     scope = place.scope
     if isinstance(scope, ast.Module) or name not in parameters_of(scope):
         return MISSING

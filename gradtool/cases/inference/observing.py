@@ -18,7 +18,7 @@ _MOST_ENTRIES = 2000
 
 @contextlib.contextmanager
 def observed(function: Any) -> Iterator[list[Draft]]:
-    """Note the arguments of each call of a Function in the block, as a configuration writes them.
+    """Note the arguments of each call to a Function in the block, as a configuration writes them.
 
     ``forward`` is replaced rather than ``apply``, of which the module may keep a reference.
     """

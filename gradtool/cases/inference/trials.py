@@ -1,4 +1,4 @@
-"""Trials: one call of a Function at arguments that may be wrong, and what came of it."""
+"""Trials: one call to a Function at arguments that may be wrong, and what came of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies by one call of the runtime between host memory of some kind and the device.
+"""Copies by one call to the runtime between host memory of some kind and the device.
 
 Also both directions at once, and the synchronous call. It works on the default stream, so that
 is the one whose events mark it. From pageable memory to the device it may return before the copy

@@ -104,7 +104,7 @@ class Rows:
         return AnalyticJacobian(tuple(matrices), tuple(returned), self._scaling)
 
     def with_outputs(self) -> tuple[tuple[Array | None, ...], AnalyticJacobian]:
-        """The outputs, and all rows, from one call of forward."""
+        """The outputs, and all rows, from one call to forward."""
         asked = self._layout.graphed_rows()
         cotangents = [self._layout.cotangents(row) for row in self._cotangents(asked)]
         outputs, gradients = self._function.valued_vjps(self._primals, cotangents)

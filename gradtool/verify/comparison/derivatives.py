@@ -136,7 +136,7 @@ class Derivatives:
         return None if forward.failure else self.cotangents
 
     def share_calls(self, other: Derivatives) -> None:
-        """Take over the calls of the same function at the same point that `other` has made."""
+        """Take over the calls to the same function at the same point that `other` has made."""
         for name in ("forward", "baseline"):
             if name in other.__dict__:
                 self.__dict__[name] = other.__dict__[name]

@@ -3,7 +3,7 @@
 The default follows the precision the function computes in and is relative to each entry, so that a
 derivative of 1e-6 must have as many right digits as one of 1e6. It does not grow with the size of
 anything. The only absolute part is for rounding: an entry carries the roundings of much larger ones
-in the same call of backward, or of the same input.
+in the same call to backward, or of the same input.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _CALLS = {
     "call_again_after_change": (2, 1),
     "leaks": (1, 0),
 }
-"""The forwards in a call of each method, and the backwards for each of these."""
+"""The forwards in a call to each method, and the backwards for each of these."""
 
 
 class Counter:

@@ -91,7 +91,7 @@ class Differentiable(Protocol):
     def evaluate_many(
         self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True
     ) -> Stacked:
-        """The outputs at many points, in one call of ``forward`` where its code allows that.
+        """The outputs at many points, in one call to ``forward`` where its code allows that.
 
         Args:
             primals: The points, along the first dimension of each argument that is `stacked`.
@@ -324,8 +324,8 @@ class Examinable(Differentiable, Protocol):
     ) -> Sequence[Observation]:
         """Some calls: first all forwards, then all backwards in the same order.
 
-        Those after the first are calls of `others`, this or `siblings`, if these are given. A
-        Function without hidden state shows what as many calls of `call` show. What the others do
+        Those after the first are calls to `others`, this or `siblings`, if these are given. A
+        Function without hidden state shows what as many calls to `call` show. What the others do
         to what the first returned is in `Observation.mutated_outputs` and `mutated_gradients`.
         """
 

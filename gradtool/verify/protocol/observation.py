@@ -105,7 +105,7 @@ are equal along, as the cotangent of a sum has. What one dimension cannot show s
 
 @dataclass(frozen=True)
 class Observation:
-    """Everything one call of the Function showed.
+    """Everything one call to the Function showed.
 
     `gradients` has one entry for each of `Differentiable.arguments`, as a caller receives
     them; it is None when no backward was asked for or it failed. `raw` has what ``backward``

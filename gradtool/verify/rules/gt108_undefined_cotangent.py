@@ -144,7 +144,7 @@ def _second_flaw(subject: Subject, when: str, rows: list[list[Array | None]]) ->
 
 
 def _second(subject: Subject, row: list[Array | None]) -> Observation:
-    """A call of the map from inputs and cotangents to gradients, and of its backward."""
+    """A call to the map from inputs and cotangents to gradients, and to its backward."""
     point = [*subject.first.primals, *(each for each in row if each is not None)]
     rng = generator(subject.seed, "undefined")
     inputs = [subject.first.primals[i] for i in subject.first.inputs]

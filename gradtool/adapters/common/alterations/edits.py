@@ -116,7 +116,7 @@ def edits(
 
 
 def standin(name: str, *args: ast.expr) -> ast.Call:
-    """Return a call of one of the `Standins`."""
+    """Return a call to one of the `Standins`."""
     called = ast.Attribute(ast.Name(STANDINS, ast.Load()), name, ast.Load())
     return ast.Call(called, list(args), [])
 

@@ -1,4 +1,4 @@
-"""A CUDA device: a `gradtool.transfer.machines.machine.Machine` by calls of the runtime.
+"""A CUDA device: a `gradtool.transfer.machines.machine.Machine` by calls to the runtime.
 
 Copies are `memcpyAsync` with the pointers determined beforehand.
 """
