@@ -26,7 +26,8 @@ MOST = 1.5
 ABOUT = """The columns show the ratio gradtool / PyTorch for inputs of about 1,000 and 100,000
 float64 elements that require a gradient: for forward alone, and for forward with the gradients of
 all inputs. The last column shows the ratio of a bare NumPy statement to PyTorch's forward pass at
-100,000 elements, if a single statement is enough. The engine cannot be faster than that."""
+100,000 elements, if a single statement is enough. It shows how much of the engine's time NumPy
+alone would account for."""
 COLUMNS = (
     "Operator", "10³ forward", "10³ with backward", "10⁵ forward", "10⁵ with backward",
     "NumPy, 10⁵ forward",
@@ -38,10 +39,10 @@ _VIEW = "a view, which costs only Python's overhead"
 _WINDOWS = "windows are laid out for one matrix product"
 _PLACED = "the largest element of each window is looked up by its position"
 _EXP = "most of the time is NumPy's exp"
-_SEVERAL = "several NumPy calls for one loop"
+_SEVERAL = "several NumPy calls instead of a single loop"
 _PLACES = "positions are computed and checked first"
 REASONS = {
-    "erf": "NumPy has no erf, and SciPy's takes one number at a time",
+    "erf": "NumPy has no erf, and SciPy's computes one element at a time",
     "gelu": "computed with erf",
     "cummax(-1)": "finding the positions takes a second accumulation",
     "x[:, ::2]": _VIEW, "reshape": _VIEW, "transpose": _VIEW,
@@ -53,8 +54,8 @@ REASONS = {
     "smooth_l1_loss": _SEVERAL,
     "gather(0)": _PLACES, "scatter_add(0)": _PLACES, "embedding": _PLACES, "max(-1)": _PLACES,
     "topk(10)": "a partition, a search for the positions, a sort of the result and a gather",
-    "median(-1)": "a partition, and a search for where its value is",
-    "lerp": "from the nearer end, which takes seven NumPy calls",
+    "median(-1)": "a partition, and a search for the position of the median",
+    "lerp": "interpolating from the nearer end takes seven NumPy calls",
     "linalg.qr 5x5": "NumPy decomposes in two steps, each with a LAPACK call for each matrix",
     "pad(reflect)": "each dimension is padded separately",
     "interpolate(bilinear)": "a matrix product for each dimension",
@@ -77,8 +78,9 @@ def _medians(found: Iterable[tuple[Any, ...]]) -> str:
     named = zip(COLUMNS[1:-1], map(statistics.median, columns), strict=True)
     medians = ", ".join(f"{name} {times(median)}" for name, median in named)
     return (
-        f"The medians of {len(columns[0])} operators are: {medians}. In the same run, half of the "
-        f"ratios of PyTorch to itself are further than {100 * _noise():.0f}% from 1."
+        f"The medians of {len(columns[0])} operators are: {medians}. When PyTorch was compared "
+        "with itself in the same run, half of the ratios differed from 1 by more than "
+        f"{100 * _noise():.0f}%."
     )
 
 
@@ -105,8 +107,9 @@ def _summary(found: Iterable[tuple[Any, ...]]) -> str:
     return (
         f"At {LARGE:,} elements, these operators take more than {LIMIT:g} times as long as in "
         f"PyTorch: {_listed(slow)}. Where no reason is given, the engine makes several NumPy "
-        "calls, each of which passes over all elements, instead of one loop. These are as fast as "
-        f"NumPy allows: {_listed(numpys)}."
+        "calls, each of which passes over all elements, instead of one loop. These others also "
+        f"take more than {LIMIT:g} times as long, but are as fast as NumPy allows: "
+        f"{_listed(numpys)}."
     )
 
 
@@ -116,9 +119,9 @@ def _small_summary(found: Iterable[tuple[Any, ...]]) -> str:
         _listed(_with_reason(row[0]) for row in found if row[column] > LIMIT) for column in (1, 2)
     ]
     return (
-        f"These operators take more than {LIMIT:g} times as long there as in PyTorch. Forward: "
-        f"{columns[0]}. With backward: {columns[1]}. Where no reason is given, the cause is "
-        "that the engine makes several NumPy calls."
+        f"At this size, these operators take more than {LIMIT:g} times as long as in PyTorch. "
+        f"Forward: {columns[0]}. With backward: {columns[1]}. Where no reason is given, the cause "
+        "is that the engine makes several NumPy calls."
     )
 
 

@@ -53,7 +53,7 @@ def tables() -> Iterable[Table]:
 
 def _by_entries() -> Table:
     about = """These are the times of `gradcheck` for `x @ weight` with respect to `x`. The
-Jacobian has inputs times outputs entries."""
+number of entries in the Jacobian is the number of inputs times the number of outputs."""
     columns = ("Inputs", *(f"{m} outputs" for m in SIDES))
     rows = [(str(n), *(milliseconds(_seconds(n, m)) for m in SIDES)) for n in SIDES]
     return Table("The whole Jacobian, by size", about, columns, rows)

@@ -23,8 +23,9 @@ from tests.benchmarks.table import Table, milliseconds, times
 COLUMNS = ("Function and inputs", "gradtool", "PyTorch", "gradtool / PyTorch")
 SAME = """Both check the same Function in PyTorch and compare every entry of its analytic Jacobian
 with a numeric one. gradtool also estimates the error of the numeric entry."""
-MORE = """gradtool also checks the premises of GT101: that runs and calls agree, that forward is
-deterministic, that the gradient is linear in the cotangent, and more."""
+MORE = """gradtool also checks the premises of GT101: that repeated runs of backward and
+repeated calls give the same results, that forward is deterministic, that the gradient is linear in
+the cotangent, and more."""
 
 
 def tables() -> Iterable[Table]:

@@ -39,7 +39,7 @@ def pages() -> dict[Path, str]:
 def page() -> str:
     """The page."""
     group = typer.main.get_command(app)
-    context = typer.Context(group, info_name="gradtool")
+    context = typer.Context(group, info_name="gradtool", **group.context_settings)
     commands = [group.get_command(context, name) for name in group.list_commands(context)]
     rows = [f"| [{each.name}](#gradtool-{each.name}) | {_cell(each.help)} |" for each in commands]
     table = "\n".join(["| command | purpose |", "|---|---|", *rows])

@@ -38,8 +38,8 @@ it, up to the folder that contains `.git`. It never merges files. `--config FILE
 for the whole run, and `--isolated` ignores all of them. The header of the output names the files in
 use.
 
-`--config KEY=VALUE` overrides a single setting. Write the key from the root of the file and the
-value as in the file; `null` restores the default:
+`--config KEY=VALUE` overrides a single setting. Write the full path of the key, starting at the
+root of the file, and the value as you would write it in the file; `null` restores the default:
 
 ```sh
 gradtool check samples/linear.py --config "functions['linear.py::LinearFunction'].atol=1e-9"

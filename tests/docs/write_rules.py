@@ -54,8 +54,17 @@ EFFECTS = {
     Severity.WARNING: "A **warning**: it fails the run with `--strict`.",
     Severity.NOTE: "A **note**: it never fails the run.",
 }
-_MARKS = {"GT120": "warning, or a note if a docstring names the surrogate"}
-"""Severities that depend on the source, in words."""
+_EFFECTS_OF = {
+    "GT119": "It fails the run; it is a **warning** if other cases of the Function compare "
+    "something."
+}
+"""Effects that depend on the other cases, in words."""
+
+_MARKS = {
+    "GT119": "fails the run; a warning if other cases of the Function compare something",
+    "GT120": "warning, or a note if a docstring names the surrogate",
+}
+"""Severities that depend on more than the rule, in words."""
 
 
 def main() -> None:
@@ -107,7 +116,8 @@ def _page(rule: Rule) -> str:
     text = as_markdown(rule.page).replace("~~~", "```").replace("\n### ", "\n## ")
     text = text.replace("```python\nversion: ", "```yaml\nversion: ")
     summary, rest = text.split("\n\n", maxsplit=1)
-    parts = [f"# {rule.code} {rule.name}", summary, EFFECTS[rule.severity], rest.strip()]
+    effect = _EFFECTS_OF.get(rule.code, EFFECTS[rule.severity])
+    parts = [f"# {rule.code} {rule.name}", summary, effect, rest.strip()]
     if rule.premises:
         parts.append(
             f"## Depends on\n\nThis rule is skipped if any of these is violated: {_codes(rule)}."

@@ -258,6 +258,11 @@ def false_alarms(right: list[Line]) -> str:
     return "\n".join([*rows, ""])
 
 
+_NONE_LEFT_OUT = """None: gradcheck was run on every Function above, and gradgradcheck on every one
+that does not declare `once_differentiable`.
+"""
+
+
 def left_out(every: list[Line]) -> str:
     """The Functions that PyTorch's checks were not asked about."""
     rows = ["## Not given to PyTorch", ""]
@@ -267,7 +272,7 @@ def left_out(every: list[Line]) -> str:
     return "\n".join(
         [
             *rows,
-            "" if len(rows) > 2 else "None: PyTorch's checks were run on every Function above.\n",
+            "" if len(rows) > 2 else _NONE_LEFT_OUT,
         ]
     )
 

@@ -29,7 +29,7 @@ def derive(
     seed: cli.Seed = None,
     dtype: cli.Dtype = None,
 ) -> Callable[[], ExitCode]:
-    """Print a correct backward for each Function; change no file."""
+    """Print a correct backward for each Function without changing any files."""
     from gradtool.cli.options.choices import choose
     from gradtool.config.options import (
         CheckOptions,

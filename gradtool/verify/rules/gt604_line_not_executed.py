@@ -1,4 +1,4 @@
-"""No case executes some lines of the Function's own methods.
+"""Some lines of the Function's own methods are not executed by any case.
 
 What it does
 ------------
@@ -77,7 +77,7 @@ from gradtool.verify.rules._rule import Rule, Scope
 RULE = Rule(
     code="GT604",
     name="line-not-executed",
-    summary="No case executes some lines of the Function's own methods.",
+    summary="Some lines of the Function's own methods are not executed by any case.",
     severity=Severity.NOTE,
     page=__doc__,
     scopes=(Scope.ALL_CASES,),
