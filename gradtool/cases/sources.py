@@ -25,6 +25,7 @@ from gradtool.cases.inference.trials import (
     Trial,
     attempt,
     rerun_forward,
+    that_may_not_change,
     without_influence,
 )
 from gradtool.cases.own_methods import OwnMethods
@@ -297,11 +298,15 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     def ignored(case: CaseConfig) -> list[int]:
         return without_influence(checkable, bound(case)[0], case_seed(checkable, settings, ""))
 
+    def fixed(case: CaseConfig) -> list[int]:
+        return that_may_not_change(checkable, bound(case)[0], case_seed(checkable, settings, ""))
+
     def made(case: CaseConfig) -> list[Any]:
         return _make(checkable, settings, case, str(case.name))[0]
 
     clues = read_clues(checkable.obj, names)
-    search = find_cases(checkable, parameters, clues, Tries(try_case, made, ignored), tuple(_LACKS))
+    tries = Tries(try_case, made, ignored, fixed)
+    search = find_cases(checkable, parameters, clues, tries, tuple(_LACKS))
     if not search.cases:
         _debug_refusal(checkable, settings, search.likeliest)
         raise _nothing_found(checkable, settings, search)

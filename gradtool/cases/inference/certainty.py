@@ -11,6 +11,8 @@ import itertools
 import re
 from typing import Any
 
+import numpy as np
+
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.climbing import Step
 from gradtool.cases.inference.clues import Clues
@@ -82,6 +84,8 @@ def _follows(reading: Reading, parameter: inspect.Parameter, value: Any, *, only
             return False
         if use.matrix not in (None, "square") and value.get("requires_grad") is not False:
             return False  # The matrix is none of those for which the gradient is meant.
+        if use.matrix is None and _is_constrained(value):
+            return False  # Nor does a gradient by its entries have to hold beside the constraint.
         if not is_floating(value):
             return use.is_index or use.is_mask or use.is_cast or name in reading.shapes.shapes
         known = reading.shapes.shapes.get(name)
@@ -90,6 +94,16 @@ def _follows(reading: Reading, parameter: inspect.Parameter, value: Any, *, only
     if isinstance(value, dict | list) and not _is_own(value):
         return False
     return value in itertools.islice(suggested(reading, parameter), _SUGGESTIONS)
+
+
+def _is_constrained(value: Any) -> bool:
+    """Return True for entries that ask for a gradient, but may not change freely.
+
+    Those of ascending numbers may change a little.
+    """
+    if "values" not in value or not is_floating(value) or value.get("requires_grad") is False:
+        return False
+    return not np.all(np.diff(np.atleast_1d(value["values"])) > 0)
 
 
 def _is_own(value: Any) -> bool:

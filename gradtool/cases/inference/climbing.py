@@ -7,11 +7,14 @@ replaced, first those that the refused line or its message speak of.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.alternatives import alternatives
@@ -27,6 +30,7 @@ from gradtool.cases.inference.drafts import (
 )
 from gradtool.cases.inference.operators import Operator
 from gradtool.cases.inference.reading import Reading
+from gradtool.cases.inference.repairs import read_repairs
 from gradtool.cases.inference.suggestions import suggested, switched_off
 from gradtool.cases.inference.trials import Trial
 from gradtool.config.tensor_spec import is_tensor
@@ -48,11 +52,17 @@ _IN_TURN = 6
 _MOST_WORDS = 12
 """Words of a message that are tried as a value."""
 
+_MOST_REPAIRS = 4
+"""Times that arguments are changed as a guard states before it accepts them."""
+
 _SIDEWAYS = 3
 """Drafts refused at the same place for another reason that are changed further."""
 
 _OBJECT = re.compile(r"object is not callable|object has no attribute '(\w+)'")
 """Matches the refusal of a value in place of an object that computes."""
+
+_OF_NUMBER = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
+"""Matches the refusal of a number in place of a tensor."""
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\.)|(?<=\dx)\d+|\d+(?=x\d)")
 """Matches an integer in a message, also one of the extents in ``3x4``."""
@@ -137,7 +147,7 @@ class Climb:
             if step and (best is None or step.height > best.height):
                 best = step
         while best is not None and not best.is_done and self._is_open:
-            higher = self._higher(best)
+            higher = self._repaired(best) or self._higher(best)
             if higher is None:
                 break
             best = higher
@@ -172,6 +182,25 @@ class Climb:
         self._tried.add(key)
         return Step(draft, self._attempt(draft), site)
 
+    def _repaired(self, start: Step) -> Step | None:
+        """The step that meets all that the guard states which refused `start`; None without one.
+
+        A shape may follow from another that is changed with it, so that one change is not enough,
+        and it may be another guard that tells.
+        """
+        step = start
+        for _ in range(_MOST_REPAIRS):
+            repairs = read_repairs(self._reading, step.draft, step.trial.at)
+            if repairs is None or not self._is_open:
+                return None
+            changed = self._step(self._settled(repairs.together()), start.site)
+            if changed is None:
+                return None
+            if changed.height > start.height or changed.is_done:
+                return changed
+            step = changed
+        return None
+
     def _higher(self, start: Step) -> Step | None:
         """The first neighbour that comes further than `start`; None without one.
 
@@ -199,6 +228,7 @@ class Climb:
     def _neighbours(self, step: Step) -> Iterator[Draft]:
         """Yield drafts with one other argument, those first that the refusal speaks of."""
         reason = step.trial.refusal or step.trial.doubt or ""
+        yield from map(self._settled, self._as_stated(step, reason))
         if "finite" in reason:
             for domain in _DOMAINS:
                 yield tuple(_within(value, domain) for value in step.draft)
@@ -228,6 +258,18 @@ class Climb:
                 yield self._settled((*step.draft[:at], value, *step.draft[at + 1 :]))
         if _CONDITION.search(reason):
             yield _scalars(step.draft)  # Last, since plain numbers are likelier.
+
+    def _as_stated(self, step: Step, reason: str) -> Iterator[Draft]:
+        """Yield drafts that the guard, or the line, that refused a draft states."""
+        repairs = read_repairs(self._reading, step.draft, step.trial.at)
+        if repairs is not None:
+            yield from repairs.singly()
+            yield from repairs.of_families(reason)
+        if step.trial.doubt and any(map(_is_mask, step.draft)):
+            yield tuple(_keeping_most(each) if _is_mask(each) else each for each in step.draft)
+        if (found := _OF_NUMBER.search(reason)) and hasattr(library().Tensor, found[1]):
+            names = [each.name for each in self._reading.parameters]
+            yield _with_tensors(step.draft, [speaks_of(n, step.trial.line) for n in names])
 
     def _may_be_word(self, at: int) -> bool:
         use = self._reading.uses[self._reading.parameters[at].name]
@@ -284,6 +326,26 @@ def _complex(draft: Draft, position: int) -> Draft:
         {**value, "dtype": "complex128"} if at == position and is_floating(value) else value
         for at, value in enumerate(draft)
     )
+
+
+def _is_mask(value: Any) -> bool:
+    return is_tensor(value) and value.get("dtype") == "bool" and bool(shape_of(value))
+
+
+def _keeping_most(mask: dict[str, Any]) -> dict[str, Any]:
+    """A mask that keeps most entries: where a row keeps one alone, a softmax is constant."""
+    shape = shape_of(mask)
+    keeps = np.indices(shape).sum(axis=0) % max(_EXTENTS) != 1
+    return {"values": keeps.tolist()}
+
+
+def _with_tensors(draft: Draft, spoken: Sequence[bool]) -> Draft:
+    """The draft with a tensor in place of each number that a line speaks of."""
+    numbers = {at for at, each in enumerate(draft) if isinstance(each, int | float)}
+    chosen = {at for at in numbers if spoken[at]} or numbers
+    shapes = [shape_of(each) for each in draft if is_floating(each)]
+    tensor = {"shape": max(shapes, key=math.prod, default=list(_EXTENTS[1:3]))}
+    return tuple(tensor if at in chosen else each for at, each in enumerate(draft))
 
 
 def _scalars(draft: Draft) -> Draft:

@@ -69,6 +69,11 @@ def is_floating(value: Any) -> bool:
     return str(value.get("dtype", "float64"))[0] in "fc"
 
 
+def asks(value: Any) -> bool:
+    """Return True for a floating tensor, outside of any list, that asks for a gradient."""
+    return is_floating(value) and value.get("requires_grad") is not False
+
+
 def as_written(value: Any) -> Any:
     """Write a value that code passes as a configuration does; an object stands for itself."""
     if isinstance(value, library().Tensor):
@@ -107,6 +112,14 @@ def _range(tensor: Any) -> dict[str, float]:
 def shape_of(spec: Mapping[str, Any]) -> list[int]:
     """The extents of the tensor that a value stands for."""
     return list(spec["shape"]) if "shape" in spec else list(np.shape(spec["values"]))
+
+
+def reshaped(spec: Mapping[str, Any], shape: list[int]) -> dict[str, Any]:
+    """The tensor with another shape; its entries are drawn if they were listed."""
+    rest = {key: each for key, each in spec.items() if key not in {"values", "shape"}}
+    if "values" in spec and not is_floating(spec):
+        rest = {"dtype": "int64", "low": 0, "high": 2, **rest}
+    return {"shape": shape, **rest}
 
 
 def smaller(draft: Draft) -> Draft:

@@ -23,6 +23,7 @@ from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.documentation import source
 from gradtool.cases.inference.drafts import (
     Draft,
+    asks,
     case_of,
     entries,
     is_floating,
@@ -31,6 +32,7 @@ from gradtool.cases.inference.drafts import (
     shape_of,
 )
 from gradtool.cases.inference.reading import Reading, read
+from gradtool.cases.inference.repairs import read_repairs
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
 from gradtool.cases.inference.trials import Trial
@@ -69,6 +71,8 @@ class Tries:
     """Makes the values of a case of another callable."""
     without_influence: Callable[[CaseConfig], list[int]]
     """The positions of arguments that ask for a gradient, but that no output depends on."""
+    that_may_not_change: Callable[[CaseConfig], list[int]]
+    """The positions of arguments that ask for a gradient, but of which forward refuses others."""
 
 
 def find_cases(
@@ -229,7 +233,7 @@ def _climb(
     if not is_sure and best.trial.refusal is None:
         best = _without_idle(reading, best, tries, attempt)
     if best.is_done or (best.trial.is_through and search.broken == "raised"):
-        drafts = _accepted(best.draft, attempt)
+        drafts = _accepted(reading, best.draft, attempt)
         named = zip(drafts, (FIRST, SECOND), strict=False)
         search.cases = [case_of(reading.parameters, *each) for each in named]
         search.evidence = _evidence(best)
@@ -244,14 +248,18 @@ def _climb(
 def _without_idle(
     reading: Reading, step: Step, tries: Tries, attempt: Callable[[Draft], Trial]
 ) -> Step:
-    """The step whose tensors ask for no gradient if no output depends on them, such as buffers."""
-    idle = tries.without_influence(case_of(reading.parameters, step.draft, FIRST))
+    """The step whose tensors ask for no gradient if it cannot be compared.
+
+    No output depends on them, such as buffers, or forward refuses any change of their entries.
+    """
+    case = case_of(reading.parameters, step.draft, FIRST)
+    idle, fixed = tries.without_influence(case), tries.that_may_not_change(case)
     draft = tuple(
-        {**value, "requires_grad": False} if at in idle and is_floating(value) else value
+        {**value, "requires_grad": False} if at in (*idle, *fixed) and is_floating(value) else value
         for at, value in enumerate(step.draft)
     )
     first = next((at for at, value in enumerate(draft) if is_floating(value)), None)
-    if is_same(draft, step.draft) or first in idle:
+    if is_same(draft, step.draft) or first in idle or not any(map(asks, draft)):
         return step
     return Step(draft, attempt(draft), step.site)
 
@@ -260,17 +268,15 @@ def _doubted(reading: Reading, trial: Trial, case: CaseConfig, tries: Tries) -> 
     """The trial of a case that backward accepts, with what speaks against using it."""
     if any(map(_shows_little, case.args)):
         return trial.doubted("every extent of a tensor is 1")
-    if not any(map(_asks, case.args)):
+    if not any(map(asks, case.args)):
         return trial.doubted("no argument requires a gradient")
     ignored = [reading.parameters[at].name for at in tries.without_influence(case)]
     if ignored:
         return trial.doubted(f"no output depends on {', '.join(ignored)}")
+    fixed = [reading.parameters[at].name for at in tries.that_may_not_change(case)]
+    if fixed:
+        return trial.doubted(f"it refuses a small change of {' and '.join(fixed)}")
     return trial
-
-
-def _asks(value: Any) -> bool:
-    """Return True for a floating tensor, outside of any list, that asks for a gradient."""
-    return is_floating(value) and value.get("requires_grad") is not False
 
 
 def _shows_little(value: Any) -> bool:
@@ -278,17 +284,38 @@ def _shows_little(value: Any) -> bool:
     return is_floating(value) and len(shape_of(value)) > 1 and set(shape_of(value)) == {1}
 
 
-def _accepted(draft: Draft, attempt: Callable[[Draft, str], Trial]) -> list[Draft]:
+def _accepted(
+    reading: Reading, draft: Draft, attempt: Callable[[Draft, str], Trial]
+) -> list[Draft]:
     """List two drafts with different extents; where only `draft` is accepted, that twice.
 
     Each is tried by the name of its case, from which its values follow.
     """
+
+    def tried(other: Draft, name: str, *, may_repair: bool) -> list[Draft]:
+        trial = attempt(other, name)
+        if trial.backward:
+            return [other]
+        changed = _repaired(reading, other, trial) if may_repair else other
+        return [changed] if changed is not other and attempt(changed, name).backward else []
+
     found = [] if entries(draft) > _MANY else [draft]
-    for other in [*others(draft)[:_OTHERS], draft, draft]:
-        is_small = entries(other) <= max(_MANY, entries(draft))
-        if len(found) < 2 and is_small and attempt(other, (FIRST, SECOND)[len(found)]).backward:
-            found.append(other)
+    listed = others(draft)[:_OTHERS]
+    again = [(each, True) for each in (*listed, draft, draft)]
+    for other, may_repair in [*((each, False) for each in listed), *again]:
+        is_new = other is draft or not any(is_same(other, each) for each in found)
+        if len(found) < 2 and is_new and entries(other) <= max(_MANY, entries(draft)):
+            found += tried(other, (FIRST, SECOND)[len(found)], may_repair=may_repair)
     return found
+
+
+def _repaired(reading: Reading, draft: Draft, trial: Trial) -> Draft:
+    """The draft as the guard states that refused it.
+
+    What met a condition by chance, such as numbers that were all positive, may not meet it again.
+    """
+    repairs = read_repairs(reading, draft, trial.at)
+    return draft if repairs is None else repairs.together()
 
 
 def _evidence(step: Step) -> str:

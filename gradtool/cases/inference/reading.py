@@ -37,6 +37,8 @@ class Reading:
     """The Function differentiates what it is given by autograd."""
     constructs: bool = False
     """Some of the parameters are those of a constructor."""
+    module: ast.Module | None = None
+    """The tree of the file that defines it, if its guards count."""
 
 
 def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
@@ -71,6 +73,7 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
         namespace=getattr(unwrapped, "__globals__", {}),
         sites=call_sites(function, module, names),
         differentiates=bool(_DIFFERENTIATES.search(text)),
+        module=module,
     )
 
 

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from gradtool.cases.inference.conditions import Condition, conditions
 from gradtool.cases.inference.shape_facts import Extent, ShapeFacts
 
 
@@ -20,8 +21,8 @@ def read_shapes(node: ast.AST, names: tuple[str, ...], text: str) -> ShapeFacts:
     for found in ast.walk(node):
         if isinstance(found, ast.Assign) and len(found.targets) == 1:
             _unpacked(facts, found.targets[0], found.value)
-    for test in _required(node):
-        _compared(facts, test)
+    for condition in _required(node):
+        _compared(facts, condition)
     for name, extents in _written(text, names):
         facts.shape(name, extents)
     for name, letters in _contracted(node):
@@ -55,12 +56,14 @@ def _indexed(node: ast.AST) -> Iterator[tuple[str, int]]:
                 yield name, len(parts) - len(added)
 
 
-def _required(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield what has to hold: asserted, or the tests of conditions that raise."""
+def _required(node: ast.AST) -> Iterator[Condition]:
+    """Yield what has to hold: what is asserted, or is not so where an ``if`` raises."""
     for found in ast.walk(node):
-        raises = isinstance(found, ast.If) and any(isinstance(s, ast.Raise) for s in found.body)
-        if isinstance(found, ast.Assert | ast.If) and (isinstance(found, ast.Assert) or raises):
-            yield found.test
+        match found:
+            case ast.Assert(test=test):
+                yield from conditions(test, holds=True)
+            case ast.If(test=test, body=body) if any(isinstance(s, ast.Raise) for s in body):
+                yield from conditions(test, holds=False)
 
 
 def _unpacked(facts: ShapeFacts, target: ast.expr, value: ast.expr) -> None:
@@ -69,18 +72,18 @@ def _unpacked(facts: ShapeFacts, target: ast.expr, value: ast.expr) -> None:
         for one, other in zip(target.elts, value.elts, strict=False):
             _unpacked(facts, one, other)
         return
-    name = _shape_of(value)
+    name = whole_shape_of(value)
     if name is not None and isinstance(target, ast.Tuple):
         if all(isinstance(each, ast.Name) for each in target.elts):
             own = [each.id for each in target.elts if isinstance(each, ast.Name)]
             facts.shape(
                 name, [f"{name}.{i}" if n.startswith("_") else n for i, n in enumerate(own)]
             )
-    elif isinstance(target, ast.Name) and (place := _extent_of(value)):
+    elif isinstance(target, ast.Name) and (place := extent_of(value)):
         facts.extent(*place, target.id)
 
 
-def _shape_of(node: ast.expr) -> str | None:
+def whole_shape_of(node: ast.expr) -> str | None:
     """The name ``x`` of ``x.shape`` or ``x.size()``."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr="shape"):
@@ -90,21 +93,22 @@ def _shape_of(node: ast.expr) -> str | None:
     return None
 
 
-def _extent_of(node: ast.expr) -> tuple[str, int] | None:
-    """The name and the axis of ``x.shape[1]``, ``x.size(1)``, ``len(x)`` or ``x.numel()``."""
+def extent_of(node: ast.expr) -> tuple[str, int] | None:
+    """The name and the axis of ``x.shape[1]``, ``x.size(1)`` or ``x.numel()``."""
     match node:
-        case ast.Subscript(value=value, slice=index) if name := _shape_of(value):
-            axis = _integer(index)
+        case ast.Subscript(value=value, slice=index) if name := whole_shape_of(value):
+            axis = integer(index)
             return None if axis is None else (name, axis)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[index]):
-            axis = _integer(index)
+            axis = integer(index)
             return None if axis is None else (name, axis)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numel"), args=[]):
             return name, 0
     return None
 
 
-def _integer(node: ast.expr) -> int | None:
+def integer(node: ast.expr) -> int | None:
+    """The whole number that an expression is."""
     match node:
         case ast.Constant(value=int(value)):
             return value
@@ -113,16 +117,24 @@ def _integer(node: ast.expr) -> int | None:
     return None
 
 
+def constant_slice(low: ast.expr | None, high: ast.expr | None) -> slice | None:
+    """The slice between two expressions that may be missing; None if one is no integer."""
+    ends = [None if end is None else integer(end) for end in (low, high)]
+    if (ends[0] is None) is not (low is None) or (ends[1] is None) is not (high is None):
+        return None
+    return slice(*ends)
+
+
 def _extent(node: ast.expr) -> Extent | None:
     """An extent as it is written: a number, a name, or an expression of both."""
-    number = _integer(node)
+    number = integer(node)
     if number is not None:
         return number
     text = ast.unparse(node)
     return text if re.fullmatch(r"[\w\s+*/-]+", text) else None
 
 
-def _rank_of(node: ast.expr) -> str | None:
+def rank_of(node: ast.expr) -> str | None:
     """The name ``x`` of ``x.dim()``, ``x.ndim`` or ``len(x.shape)``."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="dim" | "ndimension")):
@@ -130,32 +142,29 @@ def _rank_of(node: ast.expr) -> str | None:
         case ast.Attribute(value=ast.Name(id=name), attr="ndim"):
             return name
         case ast.Call(func=ast.Name(id="len"), args=[inner]):
-            return _shape_of(inner)
+            return whole_shape_of(inner)
     return None
 
 
-def _compared(facts: ShapeFacts, test: ast.expr) -> None:
-    """Read the comparisons of a test, each of which is taken to have to hold."""
-    for found in ast.walk(test):
-        if not isinstance(found, ast.Compare):
+def _compared(facts: ShapeFacts, condition: Condition) -> None:
+    """Read a comparison that has to hold."""
+    for each in (condition, condition.mirrored()):
+        if each is None or each.right is None:
             continue
-        sides = [found.left, *found.comparators]
-        for operator, one, other in zip(found.ops, sides, sides[1:], strict=False):
-            if isinstance(operator, ast.Eq | ast.NotEq):
-                _equal(facts, one, other)
-                _equal(facts, other, one)
-            elif isinstance(operator, ast.GtE | ast.Lt) and (name := _rank_of(one)):
-                facts.rank(name, _integer(other) or 0)
+        if each.operator is ast.Eq:
+            _equal(facts, each.left, each.right)
+        elif each.operator is ast.GtE and (name := rank_of(each.left)):
+            facts.rank(name, integer(each.right) or 0)
 
 
 def _equal(facts: ShapeFacts, one: ast.expr, other: ast.expr) -> None:
-    name, rank = _rank_of(one), _integer(other)
+    name, rank = rank_of(one), integer(other)
     if name and rank is not None:
         facts.rank(name, rank)
         return
-    place = _extent_of(one)
+    place = extent_of(one)
     if place:
-        there = _extent_of(other)
+        there = extent_of(other)
         if there and there[0] in facts.names:
             facts.rank(there[0], _least_rank(there[1]))
             facts.extent(*place, f"{there[0]}[{there[1]}]")
@@ -163,14 +172,30 @@ def _equal(facts: ShapeFacts, one: ast.expr, other: ast.expr) -> None:
         elif extent := _extent(other):  # A test for no elements is there to refuse them.
             facts.extent(*place, extent)
         return
-    whole = _shape_of(one)
+    whole = whole_shape_of(one)
     if whole and isinstance(other, ast.Tuple):
         extents = [_extent(each) for each in other.elts]
         facts.shape(whole, [f"{whole}.{i}" if e is None else e for i, e in enumerate(extents)])
-    elif whole and (twin := _shape_of(other)) in facts.shapes and twin:
-        facts.shape(whole, facts.shapes[twin])
+    elif whole and (computed := _computed_shape(facts, other)) is not None:
+        facts.shape(whole, computed)
     else:
         _part(facts, one, other)
+
+
+def _computed_shape(facts: ShapeFacts, node: ast.expr) -> list[Extent] | None:
+    """The extents of ``x.shape``, ``x.shape[1:]`` and ``x.shape * 2`` if ``x`` has known ones."""
+    name = whole_shape_of(node)
+    if name is not None:
+        return None if name in facts.weak else facts.shapes.get(name)
+    match node:
+        case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=high, step=None)):
+            known = _computed_shape(facts, value)
+            part = constant_slice(low, high)
+            return None if known is None or part is None else known[part]
+        case ast.BinOp(left=value, op=ast.Mult(), right=ast.Constant(value=int(times))):
+            known = _computed_shape(facts, value)
+            return None if known is None else known * times
+    return None
 
 
 def _least_rank(axis: int) -> int:
@@ -181,7 +206,7 @@ def _part(facts: ShapeFacts, one: ast.expr, other: ast.expr) -> None:
     """Read ``x.shape[:2] == (b, h)`` and ``x.shape[2:] == (3, 3)``."""
     match one, other:
         case ast.Subscript(value=value, slice=ast.Slice(lower=low)), ast.Tuple(elts=elts):
-            name, start = _shape_of(value), 0 if low is None else _integer(low)
+            name, start = whole_shape_of(value), 0 if low is None else integer(low)
             if name is None or start is None:
                 return
             if name not in facts.shapes:

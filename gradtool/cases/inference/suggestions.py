@@ -6,6 +6,7 @@ import ast
 import enum
 import inspect
 import itertools
+import math
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -215,9 +216,10 @@ def _is_length(name: str) -> bool:
 
 
 def _base(reading: Reading) -> tuple[int, ...]:
-    """The shape of the first tensor, as far as it is known."""
+    """The shape of the first tensor of more than one entry, as far as it is known."""
     known = reading.shapes.concrete()
-    return next((known[p.name] for p in reading.parameters if p.name in known), (3, 4))
+    shapes = (known[p.name] for p in reading.parameters if p.name in known)
+    return next((shape for shape in shapes if math.prod(shape) > 1), (3, 4))
 
 
 def _squared(shape: tuple[int, ...] | None) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.library import library
+from gradtool.cases.inference.refusal import Refusal, refusal_of
 from gradtool.collect.checkable import Checkable
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.sandbox.user_errors import UserError, describe, summarize
@@ -48,6 +49,8 @@ class Trial:
     """The lines of other files of its folder that these called, outermost first."""
     line: str = ""
     """The text of the line that refused them."""
+    at: Refusal | None = field(default=None, compare=False, repr=False)
+    """The calls that led to the exception."""
 
     @property
     def is_through(self) -> bool:
@@ -103,6 +106,7 @@ def _placed(trial: Trial, error: Exception, file: Path) -> Trial:
         reached=(*trial.reached, *(frame.lineno or 0 for frame in own)),
         below=tuple(frame.lineno or 0 for frame in below),
         line=(own[-1].line or "") if own else "",
+        at=refusal_of(error, file),
     )
 
 
@@ -230,6 +234,41 @@ def without_influence(checkable: Checkable, args: tuple[Any, ...], seed: int) ->
             if all(_equal(reference, other) for other in others):
                 found.append(at)
     return found
+
+
+_SMALLEST_CHANGE = 1e-9
+"""Share of itself, or of 1, by which each entry is changed to see if forward accepts it."""
+
+
+def that_may_not_change(checkable: Checkable, args: tuple[Any, ...], seed: int) -> list[int]:
+    """The positions of arguments that ask for a gradient, but that forward accepts only as is.
+
+    A matrix that has to equal its transpose, say: no difference quotient could be taken by one of
+    its entries.
+    """
+
+    def is_accepted(inputs: Sequence[Any]) -> bool:
+        with silenced(), global_generators(seed):
+            try:
+                checkable.call(*map(_non_leaf, inputs))
+            except MemoryError:
+                raise
+            except Exception:
+                return False
+            return True
+
+    return [
+        at
+        for at, arg in enumerate(args)
+        if isinstance(arg, library().Tensor) and arg.requires_grad and arg.numel()
+        if not is_accepted([*args[:at], _slightly_changed(arg), *args[at + 1 :]])
+    ]
+
+
+def _slightly_changed(tensor: Any) -> Any:
+    signs = np.sin(1.0 + np.arange(tensor.numel())).reshape(tuple(tensor.shape))
+    step = _SMALLEST_CHANGE * library().tensor(signs).to(tensor)
+    return (tensor.detach() + step * (1.0 + tensor.detach().abs())).requires_grad_()
 
 
 def _changed(tensor: Any) -> Iterator[Any]:
