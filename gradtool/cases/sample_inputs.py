@@ -1,4 +1,4 @@
-"""Cases that a Function provides by its static method ``sample_inputs``."""
+"""Cases that a Function provides by ``sample_inputs``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.cases.case import Case
+from gradtool.cases.module_samples import samples_of
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import function_location
 from gradtool.findings.could_not_run import NoCase
@@ -24,8 +25,8 @@ _MAX_CASES = 1000
 
 
 def has_samples(checkable: Checkable) -> bool:
-    """Return True if the Function has ``sample_inputs``."""
-    return hasattr(checkable.obj, "sample_inputs")
+    """Return True if the Function has ``sample_inputs``, or its module has them for it."""
+    return samples_of(checkable) is not None
 
 
 def read_samples(checkable: Checkable) -> list[Case]:
@@ -35,7 +36,8 @@ def read_samples(checkable: Checkable) -> list[Case]:
         NoCase: It raises, yields nothing, does not end, or yields something else.
     """
     try:
-        given = checkable.obj.sample_inputs()
+        function = samples_of(checkable)
+        given = function() if function is not None else ()
         if _is_one_case(given, checkable.parameters()):
             given = [given]
         yielded = list(itertools.islice(iter(given), _MAX_CASES + 1))

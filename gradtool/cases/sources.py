@@ -28,6 +28,7 @@ from gradtool.cases.inference.trials import (
     that_may_not_change,
     without_influence,
 )
+from gradtool.cases.module_samples import samples_of
 from gradtool.cases.own_methods import OwnMethods
 from gradtool.cases.sample_inputs import has_samples, read_samples
 from gradtool.cases.written import is_serializable
@@ -179,7 +180,7 @@ def _adopted(case: Case, name: str, settings: Settings) -> tuple[list[Any], dict
 
 
 def _samples_location(checkable: Checkable) -> Location | None:
-    method = getattr(checkable.obj, "sample_inputs", None)
+    method = samples_of(checkable)
     return function_location(method) if method else None
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from gradtool.adapters.engines import BOTH, BUNDLED, TORCH, require_device_of
 from gradtool.cases.construction import construct
+from gradtool.cases.module_samples import unused_samples
 from gradtool.cases.sample_inputs import misspelt_samples
 from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.beside_cases import explored
@@ -107,7 +108,11 @@ class WorkerSession:
             lines=tuple(checkable.location.line for checkable in checkables),
             problem=problem,
             sliced=is_sliced,
-            notes=(*loaded.notes, *chain.from_iterable(map(misspelt_samples, checkables))),
+            notes=(
+                *loaded.notes,
+                *chain.from_iterable(map(misspelt_samples, checkables)),
+                *unused_samples(checkables),
+            ),
         )
 
     def _requested(self, discovery: Discovery, loaded: LoadedModule) -> list[Checkable]:

@@ -15,6 +15,17 @@ from tests.options import check_options
 FOLDER = Path(__file__).parent / "published"
 
 RIGHT = {
+    "guarded": [
+        "PhaseRotation",
+        "BeerLambert",
+        "PoissonDeviance",
+        "BagSum",
+        "GumbelQuantile",
+        "Damped",
+        "OrdinalHinge",
+        "EchoState",
+        "HermitianForm",
+    ],
     "losses": ["NLLWithLabels", "MaskedHuber"],
     "attention": ["ScaledDotProduct", "Rotary", "MaskedSoftmax"],
     "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast", "LogProbabilityOf"],
@@ -48,6 +59,7 @@ RIGHT = {
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }
 WRONG = {
+    "guarded": "ProjectedWithoutDepth",
     "losses": "NLLForgetsWeight",
     "attention": "RotaryNotTurnedBack",
     "indices": "GroupingAssigns",
@@ -64,7 +76,18 @@ WITHOUT_VERDICT = {
 }
 
 
-AT_ONE_SHAPE = ["options::DivisibleBlocks", "operators::FrozenProduct", "operators::OffloadedCall"]
+AT_ONE_SHAPE = [
+    "options::DivisibleBlocks",
+    "operators::FrozenProduct",
+    "operators::OffloadedCall",
+    "guarded::CategoricalKL",
+    "guarded::Trapezoid",
+    "guarded::RotateByUnitQuaternion",
+    "guarded::CayleyTransform",
+    "guarded::PinholeProject",
+    "guarded::IsingEnergy",
+    "guarded::Reorder",
+]
 """Right ones for which one case is found, or two of the same shapes."""
 
 
@@ -114,6 +137,7 @@ def test_a_wrong_function_fails_at_each_case(file: str, name: str) -> None:
 
 
 GUESSED = [
+    ("guarded", "EntropyOffByOne"),
     ("shapes", "Guessed"),
     ("modules", "CouplingSwapped"),
     ("operators", "TransformedNotBack"),

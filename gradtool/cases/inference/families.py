@@ -178,7 +178,7 @@ _FAMILIES = (
     Family(
         r"zero mean|cent(er|re)d", _drawn(lambda normal: normal - normal.mean(-1, keepdims=True))
     ),
-    Family(r"symmetric|hermitian|mutual", _square("symmetric")),
+    Family(r"(?<!skew-)(?<!skew )(?<!anti)(?<!anti-)symmetric|mutual", _square("symmetric")),
     Family(r"definite|covariance|spd\b|psd\b", _square("positive definite")),
     Family(r"skew|anti-?symmetric", _square(lambda normal: normal - _transposed(normal))),
     Family(r"orthogonal|orthonormal|unitary", _square("orthogonal")),

@@ -1,0 +1,65 @@
+"""A function ``sample_inputs`` of a module, in place of a static method of its only Function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from gradtool.collect.checkable import Checkable, is_function
+from gradtool.collect.discovery import function_location
+
+_NAME = "sample_inputs"
+
+
+def samples_of(checkable: Checkable) -> Callable[..., Any] | None:
+    """Return the ``sample_inputs`` of a Function: its own, or that of a module that has no other.
+
+    Returns None if there is neither.
+    """
+    own: Callable[..., Any] | None = getattr(checkable.obj, _NAME, None)
+    if own is not None:
+        return own
+    found = _of_module(checkable)
+    is_only = found is not None and _functions(checkable) == [checkable.obj]
+    return found if found is not None and is_only and not _required(found) else None
+
+
+def unused_samples(checkables: Sequence[Checkable]) -> Iterator[str]:
+    """Yield a notice on a function ``sample_inputs`` of a module that no Function gets."""
+    without = [each for each in checkables if each.is_function and samples_of(each) is None]
+    found = next(filter(None, map(_of_module, without)), None)
+    place = function_location(found) if found is not None else None
+    if found is not None and place is not None:
+        belongs = "make it a static method without parameters of the Function it is for"
+        yield f"{place.path}:{place.line}: the function `{_NAME}` is not used: {belongs}"
+
+
+def _of_module(checkable: Checkable) -> Callable[..., Any] | None:
+    """The function of that name that the module of a Function defines."""
+    space = _namespace(checkable)
+    found = space.get(_NAME)
+    # One that is imported is of another module's Functions.
+    return found if inspect.isfunction(found) and found.__globals__ is space else None
+
+
+def _namespace(checkable: Checkable) -> Mapping[str, Any]:
+    forward = getattr(checkable.obj, "forward", None) if checkable.is_function else None
+    space: Mapping[str, Any] = (
+        getattr(inspect.unwrap(forward), "__globals__", {}) if forward else {}
+    )
+    return space
+
+
+def _functions(checkable: Checkable) -> list[Any]:
+    """The Functions that the module of a Function defines, each once."""
+    space = _namespace(checkable)
+    found = {id(each): each for each in space.values() if is_function(each)}
+    return [each for each in found.values() if each.__module__ == space.get("__name__")]
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    """The parameters that a call has to give."""
+    parameters = inspect.signature(function).parameters.values()
+    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in starred]

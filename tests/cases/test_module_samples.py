@@ -1,0 +1,103 @@
+"""A module with one Function may have ``sample_inputs`` beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradtool.cases.module_samples import unused_samples
+from gradtool.cases.sources import resolve_cases
+from gradtool.collect.checkable import Checkable
+from gradtool.collect.discovery import discover
+from gradtool.collect.loader import Loader
+from gradtool.config.settings import Settings
+from gradtool.findings.could_not_run import NoCase
+from gradtool.run.runner import check
+from tests.conftest import Write
+from tests.options import check_options
+
+FUNCTION = """
+class {name}(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g
+"""
+IMPORT = "import torch\n"
+ONE = FUNCTION.format(name="Double")
+OTHER = FUNCTION.format(name="Twice")
+SAMPLES = """
+def sample_inputs():
+    return [(torch.ones(7, dtype=torch.double, requires_grad=True),)]
+"""
+OWN = """
+    @staticmethod
+    def sample_inputs():
+        yield (torch.ones(5).double(),)
+"""
+LATER = "\n\nclass Later(Double):\n    pass\n"
+
+
+def loaded(folder: Path) -> list[Checkable]:
+    file = folder / "mod.py"
+    return list(discover(Loader().load(file), "mod.py"))
+
+
+def arguments(checkable: Checkable) -> list[str]:
+    return [shown for case in resolve_cases(checkable, Settings()) for shown in case.arguments]
+
+
+def test_the_only_function_gets_the_samples_of_its_module(write: Write) -> None:
+    (double,) = loaded(write({"mod.py": IMPORT + ONE + SAMPLES}))
+    assert arguments(double) == ["x: float64[7]"]
+    assert [case.source for case in resolve_cases(double, Settings())] == ["sample_inputs"]
+    assert list(unused_samples([double])) == []
+
+
+def test_samples_of_the_function_come_first(write: Write) -> None:
+    (double,) = loaded(write({"mod.py": IMPORT + ONE + OWN + SAMPLES}))
+    assert arguments(double) == ["x: float64[5]"]
+    assert list(unused_samples([double])) == []
+
+
+@pytest.mark.parametrize("rest", [OTHER, LATER])
+def test_several_functions_are_told_where_samples_belong(write: Write, rest: str) -> None:
+    found = loaded(write({"mod.py": IMPORT + ONE + rest + SAMPLES}))
+    assert "x: float64[7]" not in [shown for each in found for shown in arguments(each)]
+    (notice,) = unused_samples(found)
+    belongs = "make it a static method without parameters of the Function it is for"
+    assert notice.endswith(f"the function `sample_inputs` is not used: {belongs}")
+
+
+def test_samples_with_a_parameter_are_not_used(write: Write) -> None:
+    needs = SAMPLES.replace("()", "(size)", 1)
+    (double,) = loaded(write({"mod.py": IMPORT + ONE + needs}))
+    assert arguments(double) != ["x: float64[7]"]
+    assert len(list(unused_samples([double]))) == 1
+
+
+def test_imported_samples_are_not_used(write: Write) -> None:
+    helper = IMPORT + SAMPLES
+    text = IMPORT + "from helper import sample_inputs\n" + ONE
+    folder = write({"helper.py": helper, "mod.py": text})
+    (double,) = loaded(folder)
+    assert arguments(double) != ["x: float64[7]"]
+    assert list(unused_samples([double])) == []
+
+
+def test_a_mistake_in_them_is_reported_at_their_line(write: Write) -> None:
+    raising = "\ndef sample_inputs():\n    raise RuntimeError('no data')\n"
+    (double,) = loaded(write({"mod.py": IMPORT + ONE + raising}))
+    with pytest.raises(NoCase, match="sample_inputs raised RuntimeError: no data"):
+        resolve_cases(double, Settings())
+
+
+def test_the_report_says_that_they_are_not_used(write: Write) -> None:
+    folder = write({"mod.py": IMPORT + ONE + OTHER + SAMPLES})
+    report = check(check_options(paths=(str(folder / "mod.py"),), isolation=False))
+    (notice,) = [each for each in report.notices if "sample_inputs" in each]
+    assert notice.startswith("mod.py:21:")
