@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gradtool.engine as torch
-from gradtool.cases.inference.conditions import conditions
-from gradtool.cases.inference.families import family_values
-from gradtool.cases.inference.guards import guard_of
-from gradtool.cases.inference.refusal import refusal_of
+from gradtool.cases.inference.guards.conditions import conditions
+from gradtool.cases.inference.guards.families import family_values
+from gradtool.cases.inference.guards.guard import guard_of
+from gradtool.cases.inference.guards.refusal import refusal_of
 from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.discovery import discover
 from gradtool.collect.loader import Loader
@@ -197,9 +197,7 @@ SHAPES = {
     "if x.dim() != 3 or k.shape != x.shape[1:]: raise ValueError": lambda x, k: k == x[1:],
     "assert x.shape[:-1] == k.shape and x.dim() == 4": lambda x, k: x[:-1] == k,
     "n = len(x)\nif k.shape != (n, n): raise ValueError": lambda x, k: k == (x[0], x[0]),
-    "if x.dim() != 1 or k.dim() != 1 or len(k) != len(x) or len(x) < 5: raise ValueError": lambda x, k: (
-        k[0] == x[0] >= 5
-    ),
+    "assert x.dim() == k.dim() == 1 and len(k) == len(x) > 4": lambda x, k: k[0] == x[0] > 4,
 }
 
 

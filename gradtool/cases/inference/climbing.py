@@ -28,9 +28,9 @@ from gradtool.cases.inference.drafts import (
     shape_of,
     smaller,
 )
+from gradtool.cases.inference.guards.repairs import read_repairs
 from gradtool.cases.inference.operators import Operator
 from gradtool.cases.inference.reading import Reading
-from gradtool.cases.inference.repairs import read_repairs
 from gradtool.cases.inference.suggestions import suggested, switched_off
 from gradtool.cases.inference.trials import Trial
 from gradtool.config.tensor_spec import is_tensor

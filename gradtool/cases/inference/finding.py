@@ -31,8 +31,8 @@ from gradtool.cases.inference.drafts import (
     others,
     shape_of,
 )
+from gradtool.cases.inference.guards.repairs import read_repairs
 from gradtool.cases.inference.reading import Reading, read
-from gradtool.cases.inference.repairs import read_repairs
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
 from gradtool.cases.inference.trials import Trial

@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gradtool.cases.inference.conditions import Condition, conditions
+from gradtool.cases.inference.guards.conditions import Condition, conditions
 from gradtool.cases.inference.shape_facts import Extent, ShapeFacts
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.library import library
-from gradtool.cases.inference.refusal import Refusal, refusal_of
+from gradtool.cases.inference.guards.refusal import Refusal, refusal_of
 from gradtool.collect.checkable import Checkable
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.sandbox.user_errors import UserError, describe, summarize

@@ -12,16 +12,16 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradtool.cases.inference.conditions import Condition
 from gradtool.cases.inference.drafts import Draft, asks, is_floating, is_same, reshaped, shape_of
-from gradtool.cases.inference.families import family_values
-from gradtool.cases.inference.guards import Guard, guard_of, guards_of
-from gradtool.cases.inference.known import Known
+from gradtool.cases.inference.guards.conditions import Condition
+from gradtool.cases.inference.guards.dtypes import dtype_changes, with_dtype
+from gradtool.cases.inference.guards.families import family_values
+from gradtool.cases.inference.guards.guard import Guard, guard_of, guards_of
+from gradtool.cases.inference.guards.known import Known
+from gradtool.cases.inference.guards.ranges import Range, ranges_of, within_range
+from gradtool.cases.inference.guards.refusal import Refusal
+from gradtool.cases.inference.guards.shapes import ShapeChange, shape_changes
 from gradtool.cases.inference.reading import Reading
-from gradtool.cases.inference.refusal import Refusal
-from gradtool.cases.inference.stated_dtypes import dtype_changes, with_dtype
-from gradtool.cases.inference.stated_ranges import Range, ranges_of, within_range
-from gradtool.cases.inference.stated_shapes import ShapeChange, shape_changes
 from gradtool.config.tensor_spec import is_tensor
 
 Change = tuple[int, Callable[[Any], Any]]

@@ -11,8 +11,8 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from gradtool.cases.inference.conditions import Condition
-from gradtool.cases.inference.known import Known
+from gradtool.cases.inference.guards.conditions import Condition
+from gradtool.cases.inference.guards.known import Known
 from gradtool.cases.inference.shape_reading import (
     constant_slice,
     extent_of,

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradtool.cases.inference.guards.ranges import cycled
 from gradtool.cases.inference.stand_ins import matrices
-from gradtool.cases.inference.stated_ranges import cycled
 
 Shape = tuple[int, ...]
 Array = NDArray[Any]

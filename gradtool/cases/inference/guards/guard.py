@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gradtool.cases.inference.conditions import Condition, conditions, replaced
 from gradtool.cases.inference.evaluation import Scope, parameters_of
-from gradtool.cases.inference.refusal import Refusal, Scene
+from gradtool.cases.inference.guards.conditions import Condition, conditions, replaced
+from gradtool.cases.inference.guards.refusal import Refusal, Scene
 
 _DEPTH = 4
 """Local names that are followed to what they were assigned."""
@@ -28,7 +28,7 @@ class Guard:
     """Those that are reached when it refuses."""
 
     def conditions(self) -> list[Condition]:
-        """What has to hold, in terms of parameters where local names stand for them."""
+        """List what has to hold, by parameters where local names stand for them."""
         return list(conditions(in_parameters(self.test, self.scope), holds=self.holds))
 
     def refuses_at(self, line: int) -> bool:

@@ -1,4 +1,4 @@
-"""What is known where a guard refused arguments: the values of its names, and what holds them."""
+"""`Known`: the values of names where a guard refused arguments, and the arguments they hold."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.conditions import Condition
 from gradtool.cases.inference.evaluation import MISSING
-from gradtool.cases.inference.refusal import Refusal, Scene
+from gradtool.cases.inference.guards.conditions import Condition
+from gradtool.cases.inference.guards.refusal import Refusal, Scene
 from gradtool.cases.inference.trials import silenced
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.conditions import Condition, is_library
 from gradtool.cases.inference.drafts import shape_of
 from gradtool.cases.inference.evaluation import MISSING
-from gradtool.cases.inference.known import Known
+from gradtool.cases.inference.guards.conditions import Condition, is_library
+from gradtool.cases.inference.guards.known import Known
 from gradtool.config.tensor_spec import is_tensor
 
 _MARGIN = 0.1

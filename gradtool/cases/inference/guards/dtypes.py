@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.conditions import Condition, is_library
 from gradtool.cases.inference.drafts import shape_of
-from gradtool.cases.inference.known import Known
+from gradtool.cases.inference.guards.conditions import Condition, is_library
+from gradtool.cases.inference.guards.known import Known
 from gradtool.config.tensor_spec import DType
 
 _WHETHER = {

@@ -1,0 +1,1 @@
+"""Conditions that refuse arguments, and the arguments that meet them."""
