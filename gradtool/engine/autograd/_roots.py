@@ -8,7 +8,8 @@ from typing import Any
 from gradtool.engine._errors import ContractError
 from gradtool.engine._size import Size
 from gradtool.engine._tensor import Tensor, wrap
-from gradtool.engine.autograd._node import GradientEdge, Nowhere
+from gradtool.engine.autograd._node import GradientEdge, Nowhere, node_and_number
+from gradtool.engine.autograd._run_hooks import in_form
 
 Root = Tensor | GradientEdge
 
@@ -96,7 +97,10 @@ def with_cotangents(
         raise RuntimeError(f"got {len(roots)} tensors and {len(checked)} gradients")
     for position, root in enumerate(roots):
         _require_gradient(root, position)
-    return list(zip(roots, checked))
+    return [
+        (root, _as_computed(root, each, position))
+        for position, (root, each) in enumerate(zip(roots, checked, strict=True))
+    ]
 
 
 def _are_alike(root: Tensor, given: Any) -> bool:
@@ -124,6 +128,19 @@ def _require_gradient(root: Root, position: int) -> None:
             "no-graph",
             f"element {position} of tensors does not require grad and does not have a grad_fn",
         )
+
+
+def _as_computed(root: Root, cotangent: Tensor, position: int) -> Tensor:
+    """Return the cotangent in the form that a tensor was computed in before it got other data."""
+    if not isinstance(root, Tensor) or root._node is None:
+        return cotangent
+    node, number = node_and_number(root)
+    form = None if node._hooks is None else node._hooks.computed.get(number)
+    return (
+        cotangent
+        if form is None
+        else in_form(cotangent, form, f"invalid gradient at index {position}")
+    )
 
 
 def _leads_nowhere(root: Tensor) -> bool:

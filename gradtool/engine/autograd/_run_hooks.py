@@ -110,14 +110,26 @@ def in_computed_form(node: Node, number: int, grad: Tensor, form: Form) -> Tenso
     Raises:
         RuntimeError: that shape does not broadcast to that of the gradient.
     """
+    if (tuple(grad.shape), grad.dtype) == form:
+        return grad
+    sender, position = _sender(node, number)
+    return in_form(
+        grad, form, f"Function {sender} returned an invalid gradient at index {position}"
+    )
+
+
+def in_form(grad: Tensor, form: Form, refusal: str) -> Tensor:
+    """Return a gradient summed to a shape, in a dtype.
+
+    Raises:
+        RuntimeError: that shape does not broadcast to that of the gradient; says `refusal` first.
+    """
     shape, dtype = form
     have = tuple(grad.shape)
     pairs = zip(reversed(shape), reversed(have), strict=False)
     if len(shape) > len(have) or any(one not in (1, other) for one, other in pairs):
-        sender, position = _sender(node, number)
         raise RuntimeError(
-            f"Function {sender} returned an invalid gradient at index {position} - got "
-            f"{list(have)} but expected shape compatible with {list(shape)}"
+            f"{refusal} - got {list(have)} but expected shape compatible with {list(shape)}"
         )
     fitted: Tensor = grad.sum_to_size(shape).to(dtype)
     return fitted

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
 
 # ---- dtypes by primitive ---------------------------------------------------------------------
 #
@@ -73,6 +74,18 @@ def check_taken(x: Any, claim: Dtypes, name: str) -> None:
         dtype = _dtypes.float16 if _dtypes.float16 in claim else dtype
     if dtype.__class__ is _dtypes.dtype and dtype not in claim:
         raise not_implemented(name, dtype.numpy)
+
+
+def refuse_complex_gradient(name: str, *operands: Any) -> None:
+    """Raise torch's error for a complex result that is to be recorded, and that it does not.
+
+    Raises:
+        RuntimeError: one of the operands requires a gradient, and the first is complex.
+    """
+    if operands[0].is_complex() and modes.grad and any(x._requires_grad for x in operands):
+        raise RuntimeError(
+            f"{name} does not support automatic differentiation for outputs with complex dtype."
+        )
 
 
 def check_positions(index: Any, words: str, *, narrow: bool = False) -> None:

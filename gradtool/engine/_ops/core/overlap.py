@@ -105,8 +105,6 @@ def check_distinct_elements(x: Tensor, part: Any = None) -> None:
 def check_overlap(target: Tensor, source: Any) -> None:
     """Refuse a source that has some of the target's memory, but not exactly all of it.
 
-    Nor does it refuse where the elements of either are computed from memory first.
-
     Raises:
         RuntimeError: the memory of the two overlaps in part.
     """
@@ -147,7 +145,7 @@ def _overlap(target: Tensor, source: Any) -> str | None:
         and (source._storage is target._storage or _owner(source) is _owner(target))
     ):
         return None
-    one, other = target._array, source._array
+    one, other = memory(target), memory(source)
     if not (one.size and other.size and is_dense(one) and is_dense(other)):
         return None
     first, start = data_pointer(one), data_pointer(other)
@@ -158,7 +156,7 @@ def _overlap(target: Tensor, source: Any) -> str | None:
 
 def _owner(x: Tensor) -> Any:
     """The array whose memory a tensor shows: what `unsafe_chunk` returns counts by itself."""
-    owner = array = x._array
+    owner = array = memory(x)
     while isinstance(array, np.ndarray):  # not at a level
         owner, array = array, array.base
     return owner

@@ -18,6 +18,7 @@ from gradtool.engine._ops.core.dtype_support import (
     MEASURED,
     ORDERED,
     not_implemented,
+    refuse_complex_gradient,
     refusing_complex,
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
@@ -451,10 +452,7 @@ def nan_to_num(
     Raises:
         RuntimeError: a complex tensor requires a gradient.
     """
-    if x.is_complex() and x.requires_grad and modes.grad:
-        raise RuntimeError(
-            "nan_to_num does not support automatic differentiation for outputs with complex dtype."
-        )
+    refuse_complex_gradient("nan_to_num", x)
     return _made_finite(x, nan, posinf, neginf)
 
 

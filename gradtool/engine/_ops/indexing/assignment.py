@@ -43,7 +43,9 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     if key is False:
         return
     found = parsed(x, None if key is True else key)
-    if modes.grad and x._requires_grad and x._current_node() is None:
+    # What is no part of `x` is changed as `x` itself, which may not know yet that it has a node.
+    is_part = not (found.is_trivial or found.indices)
+    if is_part and modes.grad and x._requires_grad and x._current_node() is None:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._levels import Outline
-from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.dtype_support import check_positions
+from gradtool.engine._ops.core.dtype_support import check_positions, refuse_complex_gradient
 from gradtool.engine._ops.core.node_names import numbered, saving
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.own_memory import of_own_memory
@@ -61,7 +60,7 @@ def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 def select_scatter(x: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy in which `src` is the slice at a position along a dimension."""
     _check_fits(x.select(dim, index), src)
-    _check_real("select_scatter", x, src)
+    refuse_complex_gradient("select_scatter", x, src)
     key = (*[slice(None)] * wrap_dim(dim, x.ndim), int(index))
     return index_put(x, key, src.to(x.dtype))
 
@@ -78,7 +77,7 @@ def slice_scatter(
     """A copy in which `src` is every `step`-th slice from `start` to `end` along a dimension."""
     key = (*[slice(None)] * wrap_dim(dim, x.ndim), slice(start, end, step))
     _check_fits(x[key], src)
-    _check_real("slice_scatter", x, src)
+    refuse_complex_gradient("slice_scatter", x, src)
     return index_put(x, key, src.to(x.dtype))
 
 
@@ -92,13 +91,6 @@ def diagonal_scatter(
     placed = {"shape": tuple(x.shape), "offset": offset, "dim1": first, "dim2": second}
     covered = _embed(src.new_ones(src.shape, dtype=bool), **placed)
     return where(covered, _embed(src.to(x.dtype), **placed), x)
-
-
-def _check_real(name: str, x: Tensor, src: Tensor) -> None:
-    if x.is_complex() and modes.grad and (x._requires_grad or src._requires_grad):
-        raise RuntimeError(
-            f"{name} does not support automatic differentiation for outputs with complex dtype."
-        )
 
 
 def _check_fits(part: Tensor, src: Tensor) -> None:

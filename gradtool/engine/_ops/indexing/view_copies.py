@@ -7,6 +7,7 @@ from typing import Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.dtype_support import refuse_complex_gradient
 from gradtool.engine._ops.core.node_names import Namer, give_name, numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.complex_parts import view_as_complex, view_as_real
@@ -44,12 +45,9 @@ def _copying(name: str, of: View, node: Namer | None = None) -> View:
 
 
 def _complex_view(x: Tensor) -> Tensor:
-    if modes.grad and x._requires_grad:
-        raise RuntimeError(
-            "view_as_complex_copy does not support automatic differentiation for outputs with "
-            "complex dtype."
-        )
-    return view_as_complex(x)
+    viewed = view_as_complex(x)
+    refuse_complex_gradient("view_as_complex_copy", viewed)
+    return viewed
 
 
 def _sized_view(x: Tensor, *size: Any, dtype: _dtypes.dtype | None = None, **named: Any) -> Tensor:

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import along_dim, over_dims
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
-from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, not_implemented
+from gradtool.engine._ops.core.dtype_support import (
+    REAL,
+    SMOOTH,
+    not_implemented,
+    refuse_complex_gradient,
+)
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.elementwise import exp
@@ -137,8 +141,5 @@ def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:
         x = x.to(dtype)
     if not x.is_floating_point() and x.numel():
         raise not_implemented(name, x._array.dtype)
-    if x.is_complex() and x._requires_grad and modes.grad:
-        raise RuntimeError(
-            f"_{name} does not support automatic differentiation for outputs with complex dtype."
-        )
+    refuse_complex_gradient(f"_{name}", x)
     return x

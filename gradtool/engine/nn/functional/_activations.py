@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, SMOOTH, takes
+from gradtool.engine._ops.core.dtype_support import (
+    FLOATS,
+    REAL,
+    SMOOTH,
+    refuse_complex_gradient,
+    takes,
+)
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import elementwise
 from gradtool.engine._ops.core.node_names import node_name
@@ -135,7 +141,13 @@ _silu_over = in_place(_silu, "silu_")
 
 @takes(SMOOTH, "silu_cpu", fused=True)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * sigmoid(input)``."""
+    """``input * sigmoid(input)``.
+
+    Raises:
+        RuntimeError: a complex tensor requires a gradient.
+    """
+    if not inplace:
+        refuse_complex_gradient("silu", input)
     return (_silu_over if inplace else _silu)(input)
 
 
