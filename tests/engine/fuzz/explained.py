@@ -26,6 +26,7 @@ from tests.engine.fuzz.signs import (
     LACKS_TANGENT,
     NOT_RECORDED,
     NOTHING,
+    OF_A_MASK,
     OF_LAYOUT,
     OF_TRACES,
     OF_VALUES,
@@ -111,7 +112,7 @@ EXPLAINED: tuple[Explained, ...] = (
             difference.what == "error"
             and difference.expected is None
             and "torch.func." in difference.statement
-            and difference.texts[1].startswith("A view was created in no_grad mode")
+            and STALE.search(difference.texts[1]) is not None
         ),
         spreads=EVERYTHING,
     ),
@@ -160,7 +161,10 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference: (
             fact_of(difference) == "value"
             and difference.overlapping
-            and WRITES.search(difference.statement) is not None
+            and (
+                WRITES.search(difference.statement) is not None
+                or "_scatter(" in difference.statement
+            )
         ),
         spreads=OF_VALUES,
     ),
@@ -168,7 +172,8 @@ EXPLAINED: tuple[Explained, ...] = (
         "the last bit of a value is each library's own",
         lambda difference: (
             difference.what == "value"
-            and ".view(torch.int" in difference.maker
+            and (".view(torch.int" in difference.maker or difference.view)
+            and difference.dtype.startswith("int")
             and is_of_last_bits(difference)
         ),
         spreads=OF_VALUES,
@@ -263,7 +268,7 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "PyTorch reads a tangent that it has written already, of an operation on itself in place",
         lambda difference: (
-            difference.what == "tangent.value"
+            fact_of(difference) == "value"
             and (
                 ON_ITSELF.search(difference.statement) is not None
                 or (difference.aliasing and ARITHMETIC.search(difference.statement) is not None)
@@ -297,6 +302,16 @@ EXPLAINED: tuple[Explained, ...] = (
             and STALE.search(difference.texts[0]) is not None
         ),
         spreads=EVERYTHING,
+    ),
+    Explained(
+        "PyTorch records nothing on tensors of inference alone, the engine what saves none of them",
+        lambda difference: (
+            difference.what in ("requires_grad", "is_leaf", "grad_fn")
+            and INFERENCE in difference.lineage
+            and difference.got in (True, False)
+            and (difference.what == "requires_grad") is difference.got
+        ),
+        spreads=FROM_RECORDING,
     ),
     Explained(
         "PyTorch keeps no tangent of a tensor of inference, but that of a view made there",
@@ -453,7 +468,7 @@ EXPLAINED: tuple[Explained, ...] = (
         "a hook that is not for masks gets one that this library alone saves",
         lambda difference: (
             difference.what == "error"
-            and difference.texts[1].startswith("where expected condition to be a boolean tensor")
+            and any(OF_A_MASK.match(each) is not None for each in difference.texts)
         ),
         spreads=EVERYTHING,
     ),

@@ -47,10 +47,12 @@ AN_ASSERTION = "an assertion"
 OF_TRACES = (
     "a leaf Variable", "more than one element of the written-to", "a 0-dim tensor", "treespec",
 )  # fmt: skip
+OF_A_MASK = re.compile("where expected condition to be a boolean|masked_fill_ only supports")
 STALE = re.compile(r"is a view|A view was created in")
 """Of a view that cannot be followed."""
 STEPS = re.compile(
-    r"\b(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside|eq|ne|lt|gt|le|ge|any|all|logical_\w+)\("
+    r"\b(ceil|floor|round|trunc|frac|sign|signbit|sgn|heaviside|eq|ne|lt|gt|le|ge|any|all"
+    r"|logical_\w+?)_?\("
     r"|\b(max|min|amax|amin|median|nanmedian|kthvalue|sort|topk|cummax|cummin|mode)\("
     r"|[!=<>]= |[<>] |//|argm|argsort|nonzero"
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtool.engine._ops.core.inplace import in_place
-from gradtool.engine._ops.core.node_names import give_name, with_node_name
+from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import ATTRIBUTES, FUNCTIONS, METHODS, method
 from gradtool.engine._ops.creation import (
     conversion,
@@ -107,9 +107,9 @@ COMPARISONS = {
 }  # fmt: skip
 
 REFLECTED = {
-    "__rsub__": "sub", "__rtruediv__": "div", "__rfloordiv__": "floor_divide",
-    "__rmod__": "remainder", "__rpow__": "pow", "__rmatmul__": "matmul",
-    "__rdiv__": "div", "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
+    "__rsub__": "sub", "__rfloordiv__": "floor_divide",
+    "__rmod__": "remainder_of_number", "__rpow__": "pow", "__rmatmul__": "matmul",
+    "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
 }  # fmt: skip
 
 AUGMENTED = {
@@ -120,12 +120,7 @@ AUGMENTED = {
 }  # fmt: skip
 
 
-_OPERATOR_NODES = {"__mod__": arithmetic.NODE_OF_REMAINDER}
-"""Names of nodes that depend on the operands."""
-
-_REFLECTED_NODES = {
-    "__rsub__": "RsubBackward1", "__rtruediv__": "MulBackward0", "__rpow__": "PowBackward2",
-}  # fmt: skip
+_REFLECTED_NODES = {"__rsub__": "RsubBackward1", "__rpow__": "PowBackward2"}
 """What PyTorch does with a number on the left."""
 
 
@@ -155,13 +150,12 @@ def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield from (("__getitem__", indexing.getitem), ("__setitem__", assignment.setitem))
     bare = FUNCTIONS | arithmetic.OPERATORS
     for dunder, name in OPERATORS.items():
-        operator = getattr(bare[name], "operator", bare[name])
-        node = _OPERATOR_NODES.get(dunder)
-        yield dunder, operator if node is None else with_node_name(operator, node)
+        yield dunder, getattr(bare[name], "operator", bare[name])
     for dunder, name in COMPARISONS.items():
         yield dunder, _if_comparable(FUNCTIONS[name], dunder)
     for dunder, name in REFLECTED.items():
         yield dunder, _reflected(getattr(bare[name], "operator", bare[name]), dunder)
+    yield from (("__rtruediv__", _divided_by), ("__rdiv__", _divided_by))
     for dunder, name in AUGMENTED.items():
         yield dunder, in_place(bare[name], dunder)
 
@@ -190,6 +184,12 @@ def _reflected(operation: Callable[..., Tensor], name: str) -> Callable[[Any, An
 
     method.__name__ = method.__qualname__ = name
     return method
+
+
+def _divided_by(x: Tensor, other: Any) -> Tensor:
+    """``other / x``, which torch computes as a multiple of the reciprocal."""
+    product: Tensor = elementwise.reciprocal(x) * other
+    return product
 
 
 @method("prelu")

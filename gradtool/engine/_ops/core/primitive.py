@@ -50,8 +50,11 @@ class Vjp(NamedTuple):
 
 
 def vjp_of(function: Callable[..., Any], of_arrays: Callable[..., Any] | None = None) -> Vjp:
-    """A vjp that names what it needs by its parameters after ``g``."""
-    needs = tuple(inspect.signature(function).parameters)[1:]
+    """A vjp that names what it needs by its parameters after ``g``.
+
+    One with an underscore in front is not used, and kept since torch keeps it.
+    """
+    needs = tuple([name.lstrip("_") for name in inspect.signature(function).parameters])[1:]
     return Vjp(function, needs, of_arrays=of_arrays)
 
 

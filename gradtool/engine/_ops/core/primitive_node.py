@@ -128,7 +128,7 @@ class PrimitiveNode(Node):
                 rule(grad, saved) if wanted is None or edge._order in wanted else None
                 for rule, edge in zip(rules, self._edges)
             ]
-            if wanted is not None and plan.primitive.name == _WITHOUT_FORMULA:
+            if wanted is not None and plan.primitive.name in _WITHOUT_FORMULA:
                 rules[0](grad, saved)
         if plan.title_of_gradient is not None and modes.grad:
             self._name_gradients(results, [grad, *saved], plan.title_of_gradient)
@@ -387,6 +387,8 @@ class PrimitiveNode(Node):
         shown = [None if place is None else self._edges[place] for place in self.plan.places()]
         if self._name() in _OF_NUMBERS:
             return shown[:-1]
+        if self._name() in _OF_A_NUMBER_FIRST or self.plan.primitive.name == "remainder_of_number":
+            return shown[1:]
         if self._name() == "ClampBackward0" and len(shown) == 2:
             # torch has an edge for the bound that was not given.
             shown.insert(1 if self.plan.primitive.name == "clamp_max" else 2, None)
@@ -405,7 +407,7 @@ class PrimitiveNode(Node):
     def _own_name(self) -> str:
         """The name that the primitive's node has by itself."""
         name = self.plan.primitive.name.strip("_")
-        if name == _WITHOUT_FORMULA:
+        if name in _WITHOUT_FORMULA:
             return "NotImplemented"
         kept = functools.partial(self.plan.kept, saved=self.saved)
         if name == "slice":
@@ -482,9 +484,11 @@ def save_also(out: Tensor, tensors: Mapping[str, Tensor]) -> None:
 
 _OF_NUMBERS = ("LerpBackward0", "MaskedFillBackward0")
 """Nodes of overloads whose last argument is a number, and has no edge."""
+_OF_A_NUMBER_FIRST = ("PowBackward2", "RsubBackward1")
+"""Nodes of overloads whose first argument is a number, and has no edge."""
 
 
-_WITHOUT_FORMULA = "floor_divide"
+_WITHOUT_FORMULA = ("floor_divide", "remainder_of_number")
 """What has a node that raises whenever it runs."""
 
 

@@ -32,7 +32,13 @@ from gradtool.engine._ops.core.kinds import (
     promoted,
 )
 from gradtool.engine._ops.core.missing import no_kernel
-from gradtool.engine._ops.core.node_names import give_name, named_node, numbered, saving
+from gradtool.engine._ops.core.node_names import (
+    give_name,
+    named_node,
+    numbered,
+    saving,
+    with_node_name,
+)
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.promotion import require_tensor, result_type
@@ -187,19 +193,34 @@ _DIVISIONS: dict[str | None, Operation] = {
     "trunc": _divide_and_trunc,
 }
 
-NODE_OF_REMAINDER = numbered("Remainder", lambda _x, y: isinstance(y, Tensor))
-"""Torch's name for it."""
-
-remainder = op(
-    binary(
-        "remainder",
-        _of_whole_numbers("remainder", differences.remainder),
-        (1.0, Product(lambda g, x, y: -(g * _divide_and_floor(x, y)))),
-        dtypes=MEASURED,
-    ),
-    in_place=True,
-    node=NODE_OF_REMAINDER,
+_remainder_of = _of_whole_numbers("remainder", differences.remainder)
+_remainder_by = binary(
+    "remainder",
+    _remainder_of,
+    (1.0, Product(lambda g, x, y: -(g * _divide_and_floor(x, y)))),
+    dtypes=MEASURED,
 )
+_remainder = with_node_name(
+    _remainder_by.operator,  # type: ignore[attr-defined]  # `binary` gives it one
+    numbered("Remainder", lambda _x, y: isinstance(y, Tensor)),
+)
+_remainder_of_number = binary(
+    "remainder_of_number",
+    _remainder_of,
+    (no_kernel("remainder"), no_kernel("remainder")),
+    dtypes=MEASURED,
+)
+
+
+@op(in_place=True)
+def remainder(x: Any, other: Any) -> Tensor:
+    """What is left of `x` after division by `other`, with the sign of `other`.
+
+    As in torch, the remainder of a number by a tensor is recorded and has no derivative.
+    """
+    return (_remainder if isinstance(x, Tensor) else _remainder_of_number)(x, other)
+
+
 fmod = op(
     binary(
         "fmod",
@@ -394,5 +415,8 @@ def rsub(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 true_divide = op(bare_div, name="true_divide", in_place=True)
 
-OPERATORS = {"add": bare_add, "sub": bare_sub, "div": bare_div}
-"""What ``+``, ``-`` and ``/`` call: the functions of these names without keywords to look at."""
+OPERATORS = {
+    "add": bare_add, "sub": bare_sub, "div": bare_div, "remainder": _remainder,
+    "remainder_of_number": _remainder_of_number,
+}  # fmt: skip
+"""What operators call that differs from the functions of these names, or has none."""

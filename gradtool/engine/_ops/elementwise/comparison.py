@@ -280,6 +280,7 @@ copysign = op(
         (Product(_signed_alike), Product(lambda g: zeros_like(g), lambda _t: None)),
         of_integers="float",
         dtypes=REAL,
+        keeps=("out",),
     ),
     in_place=True,
     node=numbered("Copysign", lambda _x, y: not isinstance(y, Tensor)),

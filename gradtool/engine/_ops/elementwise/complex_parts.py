@@ -161,7 +161,7 @@ def _pairwise(
 _complex = Primitive(
     "complex",
     _joined,
-    (vjp_of(lambda g: real(g)), vjp_of(lambda g: imag(g))),
+    (vjp_of(lambda g, _x: real(g)), vjp_of(lambda g, _y: imag(g))),
     kind="linear",
     dtypes=FLOATS,
     batch=_pairwise,

@@ -33,7 +33,6 @@ from gradtool.engine._ops.core.kinds import (
 from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import result_type
-from gradtool.engine._ops.elementwise.arithmetic import mul
 from gradtool.engine._ops.elementwise.elementwise import cos, exp2, log, sigmoid, sin
 from gradtool.engine._tensor import Tensor, wrap
 
@@ -128,7 +127,9 @@ def _log_of_number(x: Any, y: Tensor) -> Any:
     return math.log(x) if x > 0 else math.nan
 
 
-_pow_tensor = binary("pow", _power, (Product(_by_base), Product(_by_exponent)), dtypes=NUMBERS)
+_pow_tensor = binary(
+    "pow", _power, (Product(_by_base), Product(_by_exponent)), dtypes=NUMBERS, keeps=("out",)
+)
 
 
 @op(in_place=True)
@@ -312,12 +313,26 @@ _radians = unary("rad2deg", lambda x: x * (180 / math.pi), 180 / math.pi, dtypes
 # ---- powers of two, and in double precision --------------------------------------------------
 
 
-@op(in_place=True, node="LdexpBackward0")
+_scaled = binary(
+    "ldexp",
+    lambda x, y: x * np.exp2(y),
+    (Product(lambda g, y: g * exp2(y)), Product(lambda g, out: g * (out * math.log(2)))),
+    of_integers="float",
+    dtypes=SMOOTH,
+    keeps=("out",),
+)
+
+
+@op(in_place=True)
 def ldexp(x: Tensor, other: Tensor) -> Tensor:
-    """``x * 2 ** other``."""
-    if x.is_floating_point() and not other.dtype.is_differentiable:
-        other = other.to(x.dtype)
-    return mul(x, exp2(other))
+    """``x * 2 ** other``.
+
+    Raises:
+        NotImplementedError: the exponents of floats are booleans.
+    """
+    if x.is_floating_point() and other.dtype is _dtypes.bool_:
+        raise not_implemented("ldexp_cpu_exp", other._array.dtype)
+    return _scaled(x, other)
 
 
 @op(in_place=True)

@@ -79,10 +79,10 @@ def _slices_copied(x: Any, source: Any, index: Any, *, dim: int) -> Any:
 _index_add = Primitive(
     "index_add",
     _slices_added,
-    (vjp_of(lambda g: g), vjp_of(lambda g, index, dim: g.index_select(dim, index))),
+    (vjp_of(lambda g: g), vjp_of(lambda g, index, dim, _source: g.index_select(dim, index))),
     kind="linear",
     batch=write_slices_rule,
-).keeping("source")
+)
 _index_copy = Primitive(
     "index_copy",
     _slices_copied,
@@ -90,11 +90,11 @@ _index_copy = Primitive(
         vjp_of(
             lambda g, index, dim, source_shape: g.index_copy(dim, index, g.new_zeros(source_shape))
         ),
-        vjp_of(lambda g, index, dim: g.index_select(dim, index)),
+        vjp_of(lambda g, index, dim, _source: g.index_select(dim, index)),
     ),
     kind="linear",
     batch=write_slices_rule,
-).keeping("source")
+)
 
 
 def _taken(x: Any, index: Any) -> Any:

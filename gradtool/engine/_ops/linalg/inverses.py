@@ -67,7 +67,7 @@ def _solution(name: str, compute: Any) -> Primitive:
         _solution_by_matrix,
         lambda g, x, y_shape: _solve(adjoint(x), g).sum_to_size(y_shape),
         dtypes=FACTORED, batch=broadcasting,
-    )  # fmt: skip
+    ).keeping("out")  # fmt: skip
 
 
 _solve: Primitive = _solution("torch.linalg.solve", lambda x, y: solved(x, y))
@@ -215,7 +215,7 @@ _solve_triangle: Primitive = general(
     _right_side_vjp,
     dtypes=FACTORED,
     batch=broadcasting,
-)
+).keeping("out")
 
 
 @node_name("LinalgSolveTriangularBackward0")

@@ -130,7 +130,7 @@ def mm(x: Tensor, mat2: Tensor) -> Tensor:
     return _mm(x, mat2)
 
 
-def _check_dtypes(x: Tensor, y: Tensor) -> None:
+def _check_dtypes(x: Tensor, y: Tensor, kernel: str = "addmm_impl_cpu_") -> None:
     kind = x._array.dtype
     if kind is y._array.dtype and kind.kind != "b":
         return
@@ -139,8 +139,8 @@ def _check_dtypes(x: Tensor, y: Tensor) -> None:
             "expected m1 and m2 to have the same dtype, but got: "
             f"{cpp_name(x.dtype)} != {cpp_name(y.dtype)}"
         )
-    if x._array.dtype.kind == "b":
-        raise not_implemented("addmm_impl_cpu_", x._array.dtype)
+    if kind.kind == "b":
+        raise not_implemented(kernel, kind)
 
 
 @op(method=True)
@@ -159,7 +159,7 @@ def bmm(x: Tensor, mat2: Tensor) -> Tensor:
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{x.shape[0]}, {x.shape[2]}] but got: {list(mat2.shape[:2])}."
         )
-    _check_dtypes(x, mat2)
+    _check_dtypes(x, mat2, "bmm")
     return _bmm(x, mat2)
 
 
@@ -186,7 +186,7 @@ def _applied(matrices: Tensor, vec: Tensor) -> Tensor:
         raise RuntimeError(
             f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})"
         )
-    _check_dtypes(matrices, vec)
+    _check_dtypes(matrices, vec, "addmv_impl_cpu")
     return _mv(matrices, vec)
 
 
@@ -276,7 +276,7 @@ def _of_batches(x: Tensor, y: Tensor) -> Tensor:
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{count}, {x.shape[-1]}] but got: [{count}, {y.shape[-2]}]."
         )
-    _check_dtypes(x, y)
+    _check_dtypes(x, y, "bmm")
     return _matmul(x, y)
 
 

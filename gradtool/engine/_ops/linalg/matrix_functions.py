@@ -130,7 +130,7 @@ _det = general(
     lambda g, x: _per_matrix(g) * adjoint(_adjugate(x)),
     dtypes=FACTORED,
     batch=broadcasting,
-)
+).keeping("out")
 
 
 @op(method=True)

@@ -86,7 +86,9 @@ _c2c: Primitive = linear(
     dtypes=COMPLEX,
     batch=over_dims,
 )
-_r2c: Primitive = linear("fft_r2c", _of_real, _of_real_vjp, dtypes=FLOATS, batch=over_dims)
+_r2c: Primitive = linear("fft_r2c", _of_real, _of_real_vjp, dtypes=FLOATS, batch=over_dims).keeping(
+    "x"
+)
 _c2r: Primitive = linear("fft_c2r", _to_real, _to_real_vjp, dtypes=COMPLEX, batch=over_dims)
 
 # ---- arguments -------------------------------------------------------------------------------

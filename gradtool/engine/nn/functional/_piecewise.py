@@ -217,7 +217,7 @@ _prelu = elementwise_primitive(
     Product(lambda g, x, weight: where(x > 0, g, g * weight)),
     Product(lambda g, x: where(x > 0, 0, g * x)),
     dtypes=FLOATS,
-)
+).keeping("weight")
 
 
 @takes(REAL, "prelu_cpu", fused=True)
