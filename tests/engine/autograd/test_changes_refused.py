@@ -14,6 +14,11 @@ def test_a_part_of_the_memory_read_cannot_be_written(torch: Any) -> None:
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         torch.add(x[:3], x[1:], out=x[:3])
     assert x[:3].add_(x[:3]).tolist() == [0, 2, 4]
+    z = torch.tensor([1 + 2j])
+    for part in (z.imag, z.conj().imag, z.conj().real):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            part.copy_(z)
+    assert z.conj().copy_(z).resolve_conj().tolist() == [1 + 2j]
 
 
 def test_a_tensor_is_not_its_own_gradient_and_its_gradient_can_be_deleted(torch: Any) -> None:
@@ -54,6 +59,10 @@ def test_a_view_without_a_node_is_a_leaf_until_it_is_asked(torch: Any) -> None:
         base.mul_(torch.tensor(2.0, requires_grad=True))
         return view
 
+    for key in (slice(None), ..., [0, 1]):
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+            made()[key] = 2.0
+    made()[:1] = 2.0  # a view of its own
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         made().mul_(2)
     view = made()

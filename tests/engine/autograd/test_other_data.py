@@ -29,6 +29,16 @@ def test_a_gradient_of_another_shape_is_refused(torch: Any) -> None:
     assert x.grad is None
 
 
+def test_a_cotangent_of_another_shape_is_refused_before_any_gradient_is_added(torch: Any) -> None:
+    leaf, x = torch.tensor(1.0, requires_grad=True), torch.ones(3, requires_grad=True)
+    y = x * 2
+    y.data = torch.ones(2)
+    message = r"invalid gradient at index 1 - got \[2\] but expected shape compatible with \[3\]"
+    with pytest.raises(RuntimeError, match=message):
+        torch.autograd.backward([leaf, y], [torch.tensor(1.0), torch.ones(2)])
+    assert leaf.grad is None
+
+
 def test_a_gradient_gets_the_dtype_that_was_computed(torch: Any) -> None:
     x = torch.ones(3, requires_grad=True)
     y = x * 2

@@ -35,6 +35,23 @@ def test_numbers_of_numpy_count_as_pythons(number) -> None:
         assert out.requires_grad
 
 
+def test_a_number_divided_is_a_multiple_of_the_reciprocal() -> None:
+    x = t.tensor([3.0], requires_grad=True)
+    quotient = 10 / x
+    assert quotient.item() == (x.reciprocal() * 10).item() != t.tensor([10.0]).div(x).item()
+    assert quotient.grad_fn.name() == "MulBackward0"
+    assert [each and each.name() for each, _ in quotient.grad_fn.next_functions] == [
+        "ReciprocalBackward0",
+        None,
+    ]
+
+
+@pytest.mark.parametrize("operation", [lambda x: 2**x, lambda x: 2 - x])
+def test_a_number_on_the_left_has_no_edge(operation) -> None:
+    x = t.tensor([3.0], requires_grad=True)
+    assert len(operation(x).grad_fn.next_functions) == 1
+
+
 def test_a_result_never_shares_memory_with_an_operand() -> None:
     x, mask = t.tensor([1, 2]), t.tensor([True, False])
     for out in (x.floor(), x.round(), x.trunc(), x * 1, x + 0, x.clamp(0, 9), x**1, x.cumsum(0)):

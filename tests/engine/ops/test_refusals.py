@@ -32,6 +32,18 @@ REFUSED: dict[str, tuple[Call, type[Exception], str]] = {
     "the sign of complex numbers": (
         lambda t: t.sign(t.tensor([1j])), RuntimeError, "Please use torch.sgn instead",
     ),
+    "silu of complex numbers, recorded": (
+        lambda t: t.nn.functional.silu(t.tensor([1j], requires_grad=True)), RuntimeError,
+        "silu does not support automatic differentiation for outputs with complex dtype.",
+    ),
+    "the gradient of what a number leaves": (
+        lambda t: (2 % t.tensor(3.0, requires_grad=True)).backward(), RuntimeError,
+        "derivative for aten::remainder is not implemented",
+    ),
+    "floats times two to the power of a boolean": (
+        lambda t: t.ldexp(t.tensor([1.0]), t.tensor([True])), NotImplementedError,
+        "\"ldexp_cpu_exp\" not implemented for 'Bool'",
+    ),
     "ordered complex numbers": (lambda t: t.tensor([1j]) < 1, RuntimeError, "not implemented for"),
     "bits of floats": (
         lambda t: t.tensor([1.0]) & t.tensor([1.0]), RuntimeError, "not implemented for 'Float'",

@@ -30,6 +30,7 @@ from gradtool.engine._ops.core.kinds import (
     linear,
     product_by_operators,
     promoted,
+    zeros_like,
 )
 from gradtool.engine._ops.core.missing import no_kernel
 from gradtool.engine._ops.core.node_names import (
@@ -183,9 +184,10 @@ floor_divide = op(
     ),
     in_place=True,
 )
-_divide_and_floor = binary("div", _floored, (0.0, 0.0), dtypes=NUMBERS, keeps=("y",))
+_NO_SLOPES = (0.0, Product(lambda g, _x: zeros_like(g), lambda _t: None))
+_divide_and_floor = binary("div", _floored, _NO_SLOPES, dtypes=NUMBERS, keeps=("y",))
 _divide_and_trunc = binary(
-    "div", _of_whole_numbers("div_trunc", _truncated), (0.0, 0.0), dtypes=NUMBERS, keeps=("y",)
+    "div", _of_whole_numbers("div_trunc", _truncated), _NO_SLOPES, dtypes=NUMBERS, keeps=("y",)
 )
 _DIVISIONS: dict[str | None, Operation] = {
     None: bare_div,
