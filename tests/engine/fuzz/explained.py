@@ -465,6 +465,14 @@ EXPLAINED: tuple[Explained, ...] = (
         spreads=EVERYTHING,
     ),
     Explained(
+        "PyTorch asks for the version of what is saved where changes are allowed, in inference too",
+        lambda difference: (
+            difference.what in ("error", "value")
+            and difference.texts[0].startswith("Inference tensors do not track version counter")
+        ),
+        spreads=EVERYTHING,
+    ),
+    Explained(
         "a hook that is not for masks gets one that this library alone saves",
         lambda difference: (
             difference.what == "error"

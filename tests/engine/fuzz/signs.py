@@ -47,7 +47,10 @@ AN_ASSERTION = "an assertion"
 OF_TRACES = (
     "a leaf Variable", "more than one element of the written-to", "a 0-dim tensor", "treespec",
 )  # fmt: skip
-OF_A_MASK = re.compile("where expected condition to be a boolean|masked_fill_ only supports")
+OF_A_MASK = re.compile(
+    "where expected condition to be a boolean|masked_fill_ only supports"
+    "|masked_select: expected BoolTensor"
+)
 STALE = re.compile(r"is a view|A view was created in")
 """Of a view that cannot be followed."""
 STEPS = re.compile(
