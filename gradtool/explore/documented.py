@@ -14,7 +14,7 @@ from gradtool.explore.ranks import along_some_axes, with_axis
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 
-_TINY = 2.0**-560
+_TINY, _HUGE = 2.0**-560, 2.0**532
 
 
 def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
@@ -22,7 +22,7 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     said = wording(function)
     yield from _of_stated_rank(said.docstrings, point, rng)
     if said.is_of_any_size:
-        yield from _tiny(point)
+        yield from _extreme(point)
     is_free = {at for at, array in point.continuous() if not _is_bound(array) and array.ndim}
     named = said.with_any_leading_axes(point.names)
     leading = [at for at in sorted(is_free) if named and point.names[at] in named]
@@ -59,12 +59,26 @@ def _added(shape: Sequence[str], longer: Sequence[str]) -> int | None:
     return None
 
 
-def _tiny(point: Point) -> Iterator[Variant]:
-    """Variants so small that their squares are zero."""
-    for at, array in point.continuous():
-        if at in point.tracked and array.dtype == np.float64 and not _is_bound(array):
-            change = f"values of `{point.names[at]}` are about 1e-169"
-            yield Variant(point.having({at: array * _TINY}), change, only_finite=True)
+def _extreme(point: Point) -> Iterator[Variant]:
+    """Variants of which the squares are zero, or infinite.
+
+    A single number may be an exponent, and is left as it is.
+    """
+    scaled = {
+        at: array
+        for at, array in point.continuous()
+        if at in point.tracked and array.dtype == np.float64 and array.size > 1
+    }
+    free = {at: array for at, array in scaled.items() if not _is_bound(array)}
+    for at, array in free.items():
+        change = f"values of `{point.names[at]}` are about 1e-169"
+        yield Variant(point.having({at: array * _TINY}), change, only_finite=True)
+    if free.keys() != scaled.keys():
+        return
+    for factor, size in ((_TINY, "1e-169"), (_HUGE, "1e160")):
+        if len(scaled) > 1 or factor == _HUGE:
+            made = {at: array * factor for at, array in scaled.items()}
+            yield Variant(point.having(made), f"all values are about {size}", only_finite=True)
 
 
 def _is_bound(array: Any) -> bool:

@@ -43,6 +43,7 @@ from gradtool.explore.values import (
     counts,
     degenerate,
     fewer_digits,
+    has_two_triangles,
     learned,
     less_special,
     near,
@@ -207,6 +208,11 @@ def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Itera
     if not wording(checkable.obj).needs_symmetry:
         exact = exact_gradients(checkable, point, case.seed)
         # A gradient of symmetric matrices is right only where they are symmetric.
-        for at in read_as_symmetric(checkable, point, case.seed):
-            exact.pop(at, None)
-        yield from asymmetric(point, exact, generator(case.seed, "asymmetric"))
+        of_one_triangle = read_as_symmetric(checkable, point, case.seed)
+        is_any = solves(checkable.obj)
+        general = {
+            at
+            for at, gradient in exact.items()
+            if at not in of_one_triangle and (is_any or has_two_triangles(gradient))
+        }
+        yield from asymmetric(point, general, generator(case.seed, "asymmetric"))

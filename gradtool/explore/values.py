@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,27 +39,25 @@ _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
 
 def asymmetric(
-    point: Point, exact: Mapping[int, Array], rng: np.random.Generator
+    point: Point, general: Collection[int], rng: np.random.Generator
 ) -> Iterator[Variant]:
     """Yield variants of a symmetric matrix that are not symmetric.
 
     Args:
         point: The arguments of the case.
-        exact: The gradients at the case. A symmetric one is that of a function of symmetric
-            matrices, or of one triangle.
+        general: Those whose gradient is not meant for symmetric matrices alone.
         rng: For the difference between the triangles.
     """
     for at, array in point.continuous():
         is_symmetric = any(trait.name == "symmetric" for trait in traits(array))
-        if is_symmetric and (at not in point.tracked or _has_two_triangles(exact.get(at))):
+        if is_symmetric and (at not in point.tracked or at in general):
             skew = np.triu(rng.uniform(0.1, 0.3, array.shape), 1) * np.abs(array).max()
             change = f"`{point.names[at]}` is not symmetric"
             yield Variant(point.having({at: array + skew}), change)
 
 
-def _has_two_triangles(gradient: Array | None) -> bool:
-    if gradient is None:
-        return False
+def has_two_triangles(gradient: Array) -> bool:
+    """Return True unless a gradient is that of a function of symmetric matrices."""
     difference = np.abs(gradient - gradient.swapaxes(-1, -2)).max()
     return bool(difference > _SKEW * np.abs(gradient).max())
 

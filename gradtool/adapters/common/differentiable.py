@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -112,10 +114,11 @@ class FunctionDifferentiable:
 
     @property
     def docstrings(self) -> str:
-        """The docstrings of the Function and of its methods."""
+        """The docstrings of the Function, of its methods, and of a module that holds it alone."""
         cls = self._bound.cls
         methods = (getattr(cls, name, None) for name in ("forward", "backward", "vjp"))
-        return "\n".join(inspect.getdoc(each) or "" for each in (cls, *methods) if each)
+        described = (_module_of_one(cls), cls, *methods)
+        return "\n".join(inspect.getdoc(each) or "" for each in described if each)
 
     @property
     def draws_random_numbers(self) -> bool:
@@ -446,6 +449,19 @@ def _is_once_differentiable(cls: type[Any]) -> bool:
 
 _ASKS_FOR_BACKWARD = {"_is_checkpoint_valid", "is_checkpoint_valid"}
 _NO_CODE = (lambda: None).__code__
+
+
+def _module_of_one(cls: type[Any] | None) -> ModuleType | None:
+    """Return the module of a Function if it defines no other, so that its docstring is of that."""
+    module = sys.modules.get(getattr(cls, "__module__", ""))
+    own = [
+        each
+        for each in (vars(module).values() if module else ())
+        if isinstance(each, type)
+        and issubclass(each, library().Function)
+        and each.__module__ == getattr(cls, "__module__", "")
+    ]
+    return module if own == [cls] else None
 
 
 def _calls_once_differentiable(cls: type[Any]) -> bool:

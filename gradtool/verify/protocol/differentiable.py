@@ -215,7 +215,7 @@ class Examinable(Differentiable, Protocol):
 
     @property
     def docstrings(self) -> str:
-        """The docstrings of the Function and of its methods."""
+        """The docstrings of the Function, of its methods, and of a module that holds it alone."""
 
     def through_rounding(self, primals: Primals) -> Sequence[Evaluate]:
         """Return forward with the identity in the place of rounding; nothing if it rounds nothing.

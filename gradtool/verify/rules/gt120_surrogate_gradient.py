@@ -61,11 +61,12 @@ How to fix
 ----------
 
 A docstring of the Function that names the surrogate, such as "straight-through estimator", turns
-the warning into a note. If it is intended, declare it in `gradtool.yaml`, under `functions`:
-`Round: {surrogate: [x], reason: trains through the rounding}`. If the surrogate is the derivative
-of another function in the module, name it: `surrogate_of: soft_round` compares the gradient with
-that. If the gradient is not linear in the cotangent, or is random, also ignore GT107 or GT110, as
-the finding says.
+the warning into a note, and so does that of a module with no other Function. If the surrogate is
+intended, declare it in `gradtool.yaml`, under `functions`:
+`Round: {surrogate: [x], reason: trains through the rounding}`. If it is the derivative of another
+function in the module, name that: `surrogate_of: soft_round` compares the gradient with it. If the
+gradient is not linear in the cotangent, or is random, also ignore GT107 or GT110, as the finding
+says.
 
 Reference
 ---------
