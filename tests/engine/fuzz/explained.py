@@ -124,9 +124,12 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "a derivative of equal elements may be one element expanded, which is not written to",
         lambda difference: (
-            difference.what == "error"
-            and DERIVED in difference.lineage
-            and any("more than one element of the written" in each for each in difference.texts)
+            DERIVED in difference.lineage
+            and (
+                any("more than one element of the written" in each for each in difference.texts)
+                if difference.what == "error"
+                else difference.what == "value" and "] = " in difference.statement
+            )
         ),
         spreads=EVERYTHING,
     ),
@@ -489,6 +492,40 @@ OPEN: Mapping[int, str] = {
     146458: "a batch of cotangents at a view whose data was replaced by those of another shape",
     226794: "a view of elements that its base lost when it was given another shape",
     231331: "the imaginary part of a conjugate view is written to by what it is a part of",
+    502566: "a tangent of another shape, whose primal was given other data",
+    502777: "a tangent that linearize computes in inference mode is one of inference",
+    503322: "a Function that is mapped over no examples",
+    504174: "the base of a view of a gradient that is a gradient itself",
+    504631: "a change of a tensor of inference that is refused once its tangent has changed",
+    509230: "a result of another shape is refused for its dtype",
+    510885: "what is saved of no elements",
+    511129: "the tangent of frac is that of its argument, and changes with it",
+    511513: "a complex number that is recorded, written into booleans",
+    513698: "products of booleans that have no elements",
+    514431: "how a view of a view, made in inference mode, was made",
+    515732: "a gradient that shares memory with its leaf",
+    515771: "the graph of the tangent of a gradient",
+    516119: "the version of a chunk that was made in inference mode",
+    517202: "the tangent of the base of a view of a gradient",
+    517592: "a third derivative of a product of zeros",
+    518207: "a view of several whose data was replaced",
+    518662: "a second derivative that is zero, and one that there is none of",
+    519924: "what a walk has added when it fails",
+    520652: "how a view of a view, made in inference mode, was made",
+    522648: "a Function with no jvp that changes a view, refused before or after the change",
+    522979: "the gradient of the variance of one complex number",
+    523505: "a part is subtracted from what it is a part of",
+    524286: "PyTorch finds what its own derivative of a norm changed in place",
+    524657: "the second derivative of a product of one factor",
+    525193: "the steps of a slice with a new axis",
+    525197: "a view of what was given another shape",
+    525796: "the tangent of logsumexp of no elements",
+    526516: "a matrix that matmul expands before it saves it",
+    526630: "retains_grad of what was given other data",
+    526846: "a view of what was given other data, with another number of axes",
+    527194: "derivatives at numbers that are NaN",
+    527255: "memory beyond the elements of a loss",
+    527299: "a derivative that is a view of a step of its own",
 }
 """Seeds of programs that still differ, and by what."""
 

@@ -61,7 +61,9 @@ STEPS = re.compile(
 )
 """What tells apart numbers that agree but for their last bits."""
 ON_ITSELF = re.compile(r"\b(t\d+)\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\([^=]*\b\1\b")
-LACKS_TANGENT = re.compile(r"Trying to use forward AD with .*_backward that does not support it")
+LACKS_TANGENT = re.compile(
+    r"Trying to use forward AD with .*(_backward|_out) that does not support it"
+)
 COMPOSED = re.compile(r"\.(repeat|tile|stack|hstack|vstack|dstack|kron)\(")
 """Operations that take several steps, the last of which is a view."""
 _LAST_BITS = 4096
