@@ -36,6 +36,7 @@ from gradtool.explore.reading.source import (
 )
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.removed import both_signs, other_lengths
+from gradtool.explore.shares import shares
 from gradtool.explore.ties import levels, ties
 from gradtool.explore.trial import exact_gradients, read_as_symmetric
 from gradtool.explore.values import (
@@ -162,6 +163,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "asymmetric matrices": lambda: _asymmetric(checkable, case, point),
         "zeros": lambda: _unless(said.needs_nonzero, zeros(point, draws("zeros"))),
         "whole numbers": lambda: whole(point, draws("whole")),
+        "shares": lambda: shares(checkable, point),
         "eigenvalues": lambda: _unless(
             said.needs_distinct, degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj))
         ),
@@ -210,9 +212,9 @@ def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Itera
         # A gradient of symmetric matrices is right only where they are symmetric.
         of_one_triangle = read_as_symmetric(checkable, point, case.seed)
         is_any = solves(checkable.obj)
-        general = {
-            at
-            for at, gradient in exact.items()
-            if at not in of_one_triangle and (is_any or has_two_triangles(gradient))
-        }
-        yield from asymmetric(point, general, generator(case.seed, "asymmetric"))
+
+        def is_general(at: int) -> bool:
+            gradient = None if at in of_one_triangle else exact.get(at)
+            return gradient is not None and (is_any or has_two_triangles(gradient))
+
+        yield from asymmetric(point, is_general, generator(case.seed, "asymmetric"))

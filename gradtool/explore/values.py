@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,18 +39,18 @@ _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
 
 def asymmetric(
-    point: Point, general: Collection[int], rng: np.random.Generator
+    point: Point, is_general: Callable[[int], bool], rng: np.random.Generator
 ) -> Iterator[Variant]:
     """Yield variants of a symmetric matrix that are not symmetric.
 
     Args:
         point: The arguments of the case.
-        general: Those whose gradient is not meant for symmetric matrices alone.
+        is_general: Whether the gradient of an argument is not one for symmetric matrices alone.
         rng: For the difference between the triangles.
     """
     for at, array in point.continuous():
         is_symmetric = any(trait.name == "symmetric" for trait in traits(array))
-        if is_symmetric and (at not in point.tracked or at in general):
+        if is_symmetric and (at not in point.tracked or is_general(at)):
             skew = np.triu(rng.uniform(0.1, 0.3, array.shape), 1) * np.abs(array).max()
             change = f"`{point.names[at]}` is not symmetric"
             yield Variant(point.having({at: array + skew}), change)
