@@ -26,7 +26,7 @@ def explored(name: str) -> dict[str, FunctionResult]:
     return {function.name: function for _, function in report.functions()}
 
 
-FAST = ("first", "ninth", "twelfth", "fourteenth")
+FAST = ("first", "ninth", "twelfth", "fourteenth", "fifteenth")
 """The corpora that are always explored; the others are when there is time."""
 
 

@@ -38,6 +38,15 @@ def test_mistakes_in_one_input(vjp, words, function):
     assert "(fits every entry " in hint
 
 
+def test_a_gradient_that_overflows(function):
+    def vjp(primals, cotangents):
+        with np.errstate(all="ignore"):
+            return (cotangents[0] / np.sqrt(primals[0] ** 2) * primals[0],)
+
+    hint = _hint(function(np.abs, vjp, (np.full((2, 3), 1e-200),)))
+    assert "is not finite: a square, exponential or quotient in backward" in hint
+
+
 def test_a_forgotten_cotangent_of_a_single_output(function):
     hint = _hint(function(lambda x: np.sin(x).sum(), lambda p, c: np.cos(p[0]), (X,)))
     assert "does not depend on grad_output" in hint

@@ -442,6 +442,16 @@ SAID = [
 ]
 
 
+def test_a_module_of_one_function_may_declare_its_surrogate(tmp_path):
+    said = '"""Rounding with a straight-through estimator."""\n'
+    code = said + source("x.round()", "g")
+    (finding,) = checked(tmp_path, code).findings()
+    assert finding.severity is Severity.NOTE
+    other = "\n\nclass Other(torch.autograd.Function):\n    pass\n"
+    (finding,) = checked(tmp_path, code + other).findings()
+    assert finding.severity is Severity.WARNING
+
+
 @pytest.mark.parametrize(("forward", "backward", "said", "rule", "severity"), SAID)
 def test_a_docstring_may_declare_a_surrogate(tmp_path, forward, backward, said, rule, severity):
     code = source(forward, backward).replace(".Function):", f'.Function):\n    """{said}"""')

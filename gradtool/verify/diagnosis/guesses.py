@@ -57,6 +57,11 @@ def has_entries(comparison: Comparison) -> bool:
     return layout.functionals is None and layout.directions[comparison.argument] is None
 
 
+def _is_not_finite(_: Derivatives, comparison: Comparison) -> Guesses:
+    if not np.isfinite(comparison.analytic).all():
+        yield "is not finite: a square, exponential or quotient in backward leaves its range", None
+
+
 def _is_zero(_: Derivatives, comparison: Comparison) -> Guesses:
     yield "is zero everywhere", np.zeros_like(comparison.analytic)
 
@@ -282,6 +287,7 @@ def is_taken_at_output(derivatives: Derivatives, comparison: Comparison) -> Gues
 
 
 GUESSES: Sequence[Guess] = (
+    _is_not_finite,
     _is_zero,
     _ignores_cotangent,
     _has_wrong_sign,
