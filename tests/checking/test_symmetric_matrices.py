@@ -193,7 +193,11 @@ def test_so_is_a_jvp_beside_a_gradient_by_entries(write: Write) -> None:
 WRONG = {
     "half": (SQRT, "grad / 2", "is the derivative times 1/2"),
     "sign": (SQRT, "-grad", "has the wrong sign"),
-    "off the diagonal twice": (SQRT, "grad + off_diagonal(grad)", "is wrong, too"),
+    "off the diagonal twice": (
+        SQRT,
+        "grad + off_diagonal(grad)",
+        "is wrong along symmetric changes, too",
+    ),
     "off the diagonal with the wrong sign": (SQRT, "grad - 2 * off_diagonal(grad)", "is wrong"),
     "one triangle": (LOG_DET, "grad.tril()", "is wrong"),
     "the diagonal": (LOG_DET, "grad - off_diagonal(grad)", "is wrong"),
