@@ -102,7 +102,7 @@ def test_nothing_given_is_no_pass() -> None:
 def test_what_is_no_case_is_told() -> None:
     report = gradtool.check(Scale, [3])
     assert [finding.message for finding in report.findings()] == [
-        "a case is int instead of arguments"
+        "a case is an object of type int instead of a tuple of arguments"
     ]
 
 

@@ -41,8 +41,9 @@ class Case:
 
     def __post_init__(self) -> None:
         if not isinstance(self.args, tuple | list):
+            kind = type(self.args).__name__
             raise TypeError(
-                f"Case takes a tuple of arguments, not a {type(self.args).__name__}: "
+                f"Case takes a tuple of arguments, not an object of type {kind}: "
                 "write Case((x,)) for a single one"
             )
         if self.name is not None and not _is_one_line(self.name):

@@ -31,7 +31,7 @@ def unused_samples(checkables: Sequence[Checkable]) -> Iterator[str]:
     found = next(filter(None, map(_of_module, without)), None)
     place = function_location(found) if found is not None else None
     if found is not None and place is not None:
-        belongs = "make it a static method without parameters of the Function it is for"
+        belongs = "make it a static method, without parameters, of the Function it is for"
         yield f"{place.path}:{place.line}: the function `{_NAME}` is not used: {belongs}"
 
 

@@ -120,6 +120,6 @@ def as_case(value: Any, origin: str) -> Case:
     if isinstance(value, library().Tensor):
         return Case((value,))
     raise NoCase(
-        f"{origin} {type(value).__name__} instead of arguments",
+        f"{origin} an object of type {type(value).__name__} instead of a tuple of arguments",
         hint="give a tuple of arguments, or a gradtool.Case",
     )

@@ -23,7 +23,7 @@ from gradtool.results.report import (
     Verdict,
 )
 from gradtool.verify.protocol.observation import SourceLine
-from gradtool.verify.rules import RULES, codes
+from gradtool.verify.rules import RULES, codes, named
 
 _WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED)
 
@@ -82,12 +82,13 @@ def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Itera
     for skip, group in groupby(configured_ignores(settings), settings.ignored.__getitem__):
         ignored = list(group)
         if silenced.isdisjoint(ignored) and all(RULES[code].check for code in ignored):
-            which = ignored[0] if len(ignored) == 1 else f"{ignored[0]} to {ignored[-1]}"
+            violates = "violates it" if len(ignored) == 1 else "violates any of them"
             yield make_finding(
                 codes.NEEDLESS,
                 planned.unit.node,
                 settings,
-                message=f"there is no need to ignore {which}: no case violates it ({skip.detail})",
+                message=f"there is no need to ignore {named(ignored)}: no case {violates}"
+                f" ({skip.detail})",
                 location=planned.checkable.location,
                 hint="remove the entry under `ignore`",
             )

@@ -34,7 +34,7 @@ def _require_known(name: str) -> None:
     if key is not None:
         suggestion = f"{_PREFIX}{key.upper()}"
         raise UsageError(
-            f"{name} is no variable that gradtool reads (did you mean {suggestion!r}?)"
+            f"{name} is not a variable that gradtool reads (did you mean {suggestion!r}?)"
         )
 
 

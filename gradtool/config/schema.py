@@ -85,7 +85,8 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Time limit for each Function, in seconds."""
     memory_limit: str | None = None
-    """Additional memory that each Function may use: `512MiB`, or `none`. CPU only."""
+    """Additional memory that each Function may use, such as `512MiB`; `none` for no limit.
+    CPU only."""
     exclude: tuple[str, ...] = ()
     """Paths to skip when searching folders; `*` and `?` are wildcards. A pattern without a slash
     matches a name at any depth; one with a slash is relative to the file."""

@@ -585,7 +585,8 @@ class Tracer:
             return value
         found = self._literal(value, node)
         if found is None and not lenient:
-            raise self._cut(site, f"passes a {type(value).__name__} that cannot be written as code")
+            kind = type(value).__name__
+            raise self._cut(site, f"passes an object of type {kind}, which is not written as code")
         return found
 
     def _literal(self, value: Any, node: Any) -> Any:

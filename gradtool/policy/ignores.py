@@ -30,7 +30,7 @@ from gradtool.results.report import (
     Verdict,
     skipped,
 )
-from gradtool.verify.rules import RULES, codes
+from gradtool.verify.rules import RULES, codes, named
 
 
 class Comments:
@@ -161,8 +161,9 @@ class _CommentsOfFunction:
                 codes.NEEDLESS,
                 self._unit.node,
                 settings,
-                message=f"there is no need to ignore {_named(comment)}: "
-                f"no line that the comment covers violates it ({comment.reason})",
+                message=f"there is no need to ignore {named(sorted(comment.rules))}: no line that"
+                f" the comment covers violates {'it' if len(comment.rules) == 1 else 'any of them'}"
+                f" ({comment.reason})",
                 location=Location(path=self._unit.shown, line=comment.line),
                 hint="remove the comment",
             )
@@ -193,11 +194,6 @@ def _is_complete(function: FunctionResult, unit: Unit) -> bool:
     cases = function.cases
     broken = any(check.verdict is Verdict.ERROR for case in cases for check in case.checks)
     return bool(cases) and not broken and not unit.only
-
-
-def _named(comment: Comment) -> str:
-    listed = sorted(comment.rules)
-    return listed[0] if len(listed) == 1 else f"{listed[0]} to {listed[-1]}"
 
 
 def _extent(path: Path, line: int | None) -> tuple[int, int]:

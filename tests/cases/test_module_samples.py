@@ -69,7 +69,7 @@ def test_several_functions_are_told_where_samples_belong(write: Write, rest: str
     found = loaded(write({"mod.py": IMPORT + ONE + rest + SAMPLES}))
     assert "x: float64[7]" not in [shown for each in found for shown in arguments(each)]
     (notice,) = unused_samples(found)
-    belongs = "make it a static method without parameters of the Function it is for"
+    belongs = "make it a static method, without parameters, of the Function it is for"
     assert notice.endswith(f"the function `sample_inputs` is not used: {belongs}")
 
 

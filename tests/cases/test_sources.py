@@ -210,7 +210,7 @@ def test_a_returned_tuple_of_arguments_is_one_case() -> None:
     ("yielded", "message"),
     [
         ([], "sample_inputs yields no case"),
-        ([3], "sample_inputs yields int instead of arguments"),
+        ([3], "sample_inputs yields an object of type int instead of a tuple of arguments"),
         (5, "sample_inputs raised TypeError: 'int' object is not iterable"),
         (
             [Case(name="a"), Case(name="a")],
@@ -281,5 +281,5 @@ def test_a_plain_callable_keeps_its_keyword_arguments() -> None:
 
 
 def test_a_case_takes_a_tuple_of_arguments() -> None:
-    with pytest.raises(TypeError, match="Case takes a tuple of arguments, not a Tensor"):
+    with pytest.raises(TypeError, match="not an object of type Tensor: write"):
         Case(torch.ones(2))  # type: ignore[arg-type]  # the mistake under test

@@ -34,7 +34,7 @@ def test_each_key_has_a_variable_and_no_other_is_looked_at() -> None:
 
 @pytest.mark.parametrize("name", ["GRADTOOL_TIMOUT", "GRADTOOL_TIMEOUTS", "GRADTOOL_timeout"])
 def test_a_misspelt_name_is_refused(name: str) -> None:
-    expected = f"{name} is no variable that gradtool reads (did you mean 'GRADTOOL_TIMEOUT'?)"
+    expected = f"{name} is not a variable that gradtool reads (did you mean 'GRADTOOL_TIMEOUT'?)"
     with pytest.raises(UsageError, match=re.escape(expected)):
         of_environment({"GRADTOOL_SEED": "3", name: "1"})
 

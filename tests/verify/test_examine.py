@@ -319,7 +319,7 @@ def test_a_cast_takes_no_digits_that_the_output_had(function):
 def test_a_gradient_that_is_no_tensor(function):
     raw = (Gradient(None, type_name="ndarray"),)
     outcome = _ask(function(np.sin, _cos, (X,), observed={"raw": raw}))["GT104"]
-    assert outcome.flaws[0].message == "gradient of `x` is a ndarray, not a tensor"
+    assert outcome.flaws[0].message == "gradient of `x` is of type ndarray, not a tensor"
 
 
 @pytest.mark.parametrize(

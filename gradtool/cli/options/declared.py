@@ -134,7 +134,7 @@ MemoryLimit = Annotated[
     execution_option(
         "--memory-limit",
         metavar="SIZE",
-        help="Memory limit for each Function: 512MiB, 4GiB (the default) or none.",
+        help="Memory limit for each Function, such as 512MiB, or none; 4GiB by default.",
     ),
 ]
 Jobs = Annotated[
@@ -263,8 +263,8 @@ NoIgnores = Annotated[
     bool,
     how_option(
         "--no-ignores",
-        help="Disregard `ignore` in the configuration and '# gradtool: ignore[GT505] reason' "
-        "comments.",
+        help="Disregard `ignore` and `surrogate` in the configuration, and "
+        "'# gradtool: ignore[GT505] reason' comments.",
     ),
 ]
 ChangedSince = Annotated[

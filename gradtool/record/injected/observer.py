@@ -198,7 +198,7 @@ def _written(value: Any) -> Any:
         return value if math.isfinite(value) else {"cannot": f"the number {value}"}
     if isinstance(value, int) and not isinstance(value, bool):  # An IntEnum, a subclass.
         return int(value)
-    return {"cannot": f"a {type(value).__name__}"}
+    return {"cannot": f"an object of type {type(value).__name__}"}
 
 
 def _tensor(tensor: Any) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def treated_as_constant(subject: Subject) -> tuple[str, str, str]:
     words = ("a constant", "it") if len(names) == 1 else ("constants", "them")
     arguments = {argument.name for argument in subject.function.arguments}
     lines = assigned(subject.function.lines, arguments)
-    told = [f"`{n}` as set on line {lines[n]}" if n in lines else f"`{n}`" for n in names]
+    told = [f"`{n}` (set on line {lines[n]})" if n in lines else f"`{n}`" for n in names]
     return listed(told), *words
 
 

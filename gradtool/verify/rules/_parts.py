@@ -28,9 +28,7 @@ _OF_PARTS = (
     "from the sum of its two parts when a cotangent of ones is split into two cotangents of ones "
     "and zeros"
 )
-_OF_ONE = (
-    "from the gradient for another cotangent divided by that cotangent, when the cotangent is 1"
-)
+_OF_ONE = "for a cotangent of 1 from the gradient for another cotangent, scaled to match"
 
 
 def difference_of_parts(subject: Subject, plain: Gradients, hint: str) -> Flaw | None:

@@ -1,4 +1,4 @@
-"""Backward raised an exception, or there is no backward.
+"""Backward raised an exception, or has a misspelled name.
 
 What it does
 ------------
@@ -88,7 +88,7 @@ def _check(subject: Subject) -> Answer:
 RULE = Rule(
     code="GT004",
     name="backward-raised",
-    summary="Backward raised an exception, or there is no backward.",
+    summary="Backward raised an exception, or has a misspelled name.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=(*CALLS, "GT501", "GT503", "GT504"),

@@ -110,7 +110,7 @@ def _of_argument(
 ) -> Iterator[Flaw]:
     of = f"gradient of `{argument.name}`"
     if gradient.type_name != "Tensor":
-        yield Flaw(message=f"{of} is a {gradient.type_name}, not a tensor")
+        yield Flaw(message=f"{of} is of type {gradient.type_name}, not a tensor")
     elif gradient.dtype is not None and not is_continuous(gradient.dtype):
         yield Flaw(message=f"{of} is {gradient.dtype}, which cannot hold a derivative")
     elif gradient.dtype is not None:

@@ -181,8 +181,10 @@ def _cached(subject: Subject) -> Flaw | None:
     outputs = list(zip(again.outputs, fresh.outputs, strict=False))
     stale = [at for at, (one, other) in enumerate(outputs) if not _same_values(one, other)]
     if stale:
-        which = f"output{'s' if len(stale) > 1 else ''} {listed(stale)}"
-        return Flaw(message=f"{which} of forward is stale {when}", hint=_CACHE_HINT)
+        several = len(stale) > 1
+        which = f"output{'s' if several else ''} {listed(stale)} of forward"
+        are = "are" if several else "is"
+        return Flaw(message=f"{which} {are} stale {when}", hint=_CACHE_HINT)
     return _changed(subject, again.gradients, fresh.gradients, when, _CACHE_HINT)
 
 

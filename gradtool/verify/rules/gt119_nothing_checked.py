@@ -79,7 +79,6 @@ from gradtool.verify.diagnosis.methods import computes_gradients
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
-from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -115,7 +114,7 @@ def _flaw(subject: Subject) -> Flaw | None:
     outputs = [output for output in subject.first.forward.outputs if output is not None]
     if not outputs or any(output.dtype.kind in "fc" for output in outputs):
         return None
-    kinds = listed(sorted({str(output.dtype) for output in outputs}))
+    kinds = " or ".join(sorted({str(output.dtype) for output in outputs}))
     return Flaw(
         message=f"nothing was checked: every output is {kinds}, and autograd never runs backward",
         hint="convert the output to the dtype of the input, or return None from backward",

@@ -11,8 +11,8 @@ too. A Function without ``jvp`` is not checked.
 Why it matters
 --------------
 
-Forward mode, ``torch.func.jvp``, ``jacfwd`` and forward-over-reverse Hessians call ``jvp``, never
-``backward``. Nothing else tests it.
+Forward mode calls ``jvp``, not ``backward``, in ``torch.func.jvp``, in ``jacfwd`` and in the outer
+derivative of a forward-over-reverse Hessian. Nothing else tests it.
 
 Wrong example
 -------------

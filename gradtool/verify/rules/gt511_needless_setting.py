@@ -138,11 +138,12 @@ def _check(subject: Subject) -> Answer:
         return passed()
     given = listed([f"{name} {number(value)}" for name, value in names.items()])
     seen = number(largest_difference(comparisons))
+    are, them = ("is", "it") if len(names) == 1 else ("are", "them")
     return failed(
         Flaw(
-            message=f"{given} is more than ten times larger than needed:"
+            message=f"{given} {are} more than ten times larger than needed:"
             f" no gradient is off by more than {seen}",
-            hint="remove it, or lower it to a few times that difference",
+            hint=f"remove {them}, or lower {them} to a few times that difference",
         )
     )
 

@@ -6,7 +6,7 @@ What it does
 Runs forward and backward at points so close together that smooth functions hardly change, and
 measures how much outputs and gradients jitter there. A gradient that jitters far more than the
 outputs do, relative to its size, has lost digits in backward. If the function itself is
-ill-conditioned, both jitter and the rule passes.
+ill-conditioned, both jitter, and the rule passes.
 
 Why it matters
 --------------

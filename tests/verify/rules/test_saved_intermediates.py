@@ -137,7 +137,7 @@ def test_the_hint_of_a_cut_names_what_is_saved(function: Any, advice: str) -> No
 
 def test_an_argument_that_is_set_anew_is_named_with_its_line() -> None:
     line = inspect.getsourcelines(Rebound.forward)[1] + 2
-    assert f"autograd treats `x` as set on line {line} as a constant" in (
+    assert f"autograd treats `x` (set on line {line}) as a constant" in (
         finding_of(Rebound, "GT202").hint or ""
     )
 
