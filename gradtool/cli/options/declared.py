@@ -127,7 +127,7 @@ Explore = Annotated[
 ]
 Timeout = Annotated[
     float | None,
-    execution_option("--timeout", metavar="SECONDS", min=0, help="Time limit for each Function."),
+    execution_option("--timeout", metavar="SECONDS", help="Time limit for each Function."),
 ]
 MemoryLimit = Annotated[
     str | None,

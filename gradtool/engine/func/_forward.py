@@ -148,7 +148,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             _check_like(at, tangent, primal)
         # There is no tracer to keep the linear part: `func` runs again.
         apart = _pytree.tree_map_only(Tensor, Tensor.contiguous, primals)
-        return _jvp(func, apart, tangents, None).tangent
+        tangent = _jvp(func, apart, tangents, None).tangent
+        # What a tracer has kept computes outside of the transform.
+        return _pytree.tree_map_only(Tensor, Tensor.clone, tangent) if modes.inference else tangent
 
     return output, push
 

@@ -111,7 +111,7 @@ def _explained(subject: Subject, flaw: Flaw) -> Flaw:
     asked = " and ".join(f"needs_input_grad[{at}]" for at in found.asked)
     hint = (
         f"line {found.line} computes the gradient of `{names[found.position]}`, argument "
-        f"{found.position}, only if {asked}: ask for needs_input_grad[{found.position}]"
+        f"{found.position}, only if {asked}: test needs_input_grad[{found.position}] instead"
     )
     own = (each for each in lines if each.method in ("backward", "vjp"))
     path = next((each.path for each in own if each.line == found.line), None)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import gradtool.engine as engine
+
 Pair = collections.namedtuple("Pair", ["first", "second"])
 
 
@@ -157,6 +159,12 @@ def test_vjp_and_jvp_are_adjoint(torch):
     _, pull = torch.func.vjp(function, x)
     _, pushed = torch.func.jvp(function, (x,), (t,))
     assert (pull(g)[0] * t).sum().item() == pytest.approx((g * pushed).sum().item(), rel=1e-13)
+
+
+def test_a_linear_function_computes_in_the_mode_it_is_called_in():
+    with engine.inference_mode():
+        _, push = engine.func.linearize(engine.exp, engine.ones(2))
+        assert push(engine.ones(2)).is_inference()
 
 
 @pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node")  # PyTorch's tracer

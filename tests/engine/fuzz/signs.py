@@ -60,7 +60,9 @@ STEPS = re.compile(
     r"|[!=<>]= |[<>] |//|argm|argsort|nonzero"
 )
 """What tells apart numbers that agree but for their last bits."""
-ON_ITSELF = re.compile(r"\b(t\d+)\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\([^=]*\b\1\b")
+ON_ITSELF = re.compile(
+    r"\b(t\d+)(\.(add|sub|mul|div|addcmul|addcdiv|copysign|pow)_\([^=]*| [-+*/]+= )\b\1\b"
+)
 LACKS_TANGENT = re.compile(
     r"Trying to use forward AD with .*(_backward|_out) that does not support it"
 )

@@ -26,6 +26,13 @@ def test_a_number_has_no_dimension_to_move_or_join_along(torch: Any) -> None:
         torch.cat([torch.ones(2), x], 3)
 
 
+def test_what_has_no_elements_has_any_dimension_to_move_or_join_along(torch: Any) -> None:
+    x = torch.zeros(0)
+    assert x.roll(1, 3).shape == torch.cat([x, x], 5).shape == (0,)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.cat([x, torch.zeros(0, 2)], 2)
+
+
 def test_the_largest_lie_in_order(torch: Any) -> None:
     values, places = torch.arange(6.0).reshape(3, 2).topk(1, -1)
     assert values.is_contiguous()

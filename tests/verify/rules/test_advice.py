@@ -102,7 +102,7 @@ def test_the_line_that_asks_for_another_input_is_named(function, argument, asked
     assert finding.location.line == line
     assert finding.hint == (
         f"line {line} computes the gradient of `{argument}`, argument {right}, only if "
-        f"needs_input_grad[{wrong}]: ask for needs_input_grad[{right}]"
+        f"needs_input_grad[{wrong}]: test needs_input_grad[{right}] instead"
     )
 
 

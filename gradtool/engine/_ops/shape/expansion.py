@@ -332,6 +332,8 @@ def roll(x: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | Non
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
         )
+    if not x.numel():  # As in torch, before the dimensions are looked at.
+        return x.clone()
     if x.ndim == 0:
         raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
     return _roll(x, shifts=steps, dims=tuple([wrap_dim(axis, x.ndim) for axis in axes]))

@@ -110,7 +110,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     _check_not_single(given)
     shape = next((each.shape for each in given if each.shape != (0,)), (0,))
-    dim = wrap_dim(dim, len(shape))
+    dim = wrap_dim(dim, len(shape)) if shape != (0,) else 0
     nothing = (*shape[:dim], 0, *shape[dim + 1 :])
     joined = [_nothing(each, shape=nothing) if each.shape == (0,) else each for each in given]
     _check_joinable(joined, dim)
