@@ -585,8 +585,8 @@ class Tracer:
             return value
         found = self._literal(value, node)
         if found is None and not lenient:
-            kind = type(value).__name__
-            raise self._cut(site, f"passes an object of type {kind}, which is not written as code")
+            unwritten = f"an object of type {type(value).__name__}"
+            raise self._cut(site, f"passes {unwritten}, which cannot be written as code")
         return found
 
     def _literal(self, value: Any, node: Any) -> Any:

@@ -28,8 +28,8 @@ from gradtool.results.report import (
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The counts of a run.
 
-    The counts of verdicts are of cases, and also each Function or module that broke before
-    any case of it could be checked.
+    The counts of verdicts cover cases, and also each Function or module that broke before any
+    case of it could be checked.
     """
 
     functions: int

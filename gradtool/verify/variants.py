@@ -242,7 +242,7 @@ def lost_digits(subject: Subject, seen: Observation, when: str) -> Iterator[Flaw
         found = gradient.dtype if gradient else None
         if found is not None and _kind(found) in _OTHER and _kind(found) == _kind(argument.dtype):
             yield Flaw(
-                message=f"gradient of `{argument.name}` is {found} {when} too: autograd casts it",
+                message=f"gradient of `{argument.name}` is also {found} {when}: autograd casts it",
                 hint="create tensors with zeros_like or new_zeros",
                 severity=Severity.NOTE,
             )

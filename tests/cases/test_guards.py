@@ -223,7 +223,7 @@ def test_no_gradient_is_asked_of_values_that_may_not_change(write: Write) -> Non
 
 
 def test_no_case_is_made_of_the_only_tensor_if_it_may_not_change(write: Write) -> None:
-    with pytest.raises(NoCase, match="it refuses a small change of x"):
+    with pytest.raises(NoCase, match="it refuses small changes to x"):
         resolved(write, "x", "assert x.dim() == 2 and torch.equal(x, -x.t()) and x.abs().sum() > 0")
 
 

@@ -269,7 +269,7 @@ def test_a_mean_over_the_cotangent(function):
         return np.broadcast_to(cotangents[0].mean(), (4,)) * 2 * primals[0]
 
     hint = _hint(function(lambda x: x**2, vjp, (RNG.standard_normal(4),)))
-    assert "multiplies by the mean of grad_output over all its entries" in hint
+    assert "uses the mean of grad_output over all its entries instead of" in hint
 
 
 def test_a_sum_along_the_wrong_dim(function):

@@ -89,7 +89,7 @@ def gradient_function(
         outputs, cotangents = _graphed(func(*given)), args[count:]
         if len(outputs) != len(cotangents):
             raise CotangentCountError(
-                "gradgradcheck expects one of grad_outputs for each output that requires a "
+                "gradgradcheck expects one tensor in grad_outputs for each output that requires a "
                 f"gradient: there are {len(cotangents)} for {len(outputs)} outputs"
             )
         sent = [pair for pair in zip(outputs, cotangents, strict=True) if pair[1] is not None]

@@ -275,7 +275,7 @@ def _doubted(reading: Reading, trial: Trial, case: CaseConfig, tries: Tries) -> 
         return trial.doubted(f"no output depends on {', '.join(ignored)}")
     fixed = [reading.parameters[at].name for at in tries.that_may_not_change(case)]
     if fixed:
-        return trial.doubted(f"it refuses a small change of {' and '.join(fixed)}")
+        return trial.doubted(f"it refuses small changes to {' and '.join(fixed)}")
     return trial
 
 

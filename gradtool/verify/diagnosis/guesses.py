@@ -92,7 +92,7 @@ def _is_not_conjugated(_: Derivatives, comparison: Comparison) -> Guesses:
         if block.is_complex:
             rows[block.span] = np.arange(block.stop - block.start) % 2
     crossing = rows[:, None] != columns
-    text = "multiplies by the derivative, not by its conjugate: use .conj()"
+    text = "uses the derivative instead of its conjugate: use .conj()"
     yield text, np.where(crossing, -numeric, numeric)
     yield "is the conjugate of the right gradient", np.where(columns, -numeric, numeric)
     yield "uses the conjugate of grad_output", np.where(rows[:, None], -numeric, numeric)
@@ -148,7 +148,7 @@ def _is_for_an_averaged_cotangent(_: Derivatives, comparison: Comparison) -> Gue
         ):
             if found.shape != cube.shape:
                 expected = np.broadcast_to(found, cube.shape).reshape(numeric.shape)
-                yield f"multiplies by the {word} of grad_output {over}", expected
+                yield f"uses the {word} of grad_output {over} instead of grad_output", expected
 
 
 def _is_rearranged(_: Derivatives, comparison: Comparison) -> Guesses:

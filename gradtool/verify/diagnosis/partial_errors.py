@@ -32,7 +32,8 @@ def _ignores_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
     if found:
         outputs, part = found
         ignored = np.where(part, 0.0, comparison.numeric.value)
-        yield f"ignores the cotangent of {outputs}, but is right for the others", ignored
+        cotangent = "cotangents" if outputs.startswith("outputs") else "cotangent"
+        yield f"ignores the {cotangent} of {outputs}, but is otherwise right", ignored
 
 
 def _misses_outputs(_: Derivatives, comparison: Comparison) -> Guesses:

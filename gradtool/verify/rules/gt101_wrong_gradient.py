@@ -248,8 +248,8 @@ def _wrong_at_tie(comparison: Comparison, tie: Tie, name: str) -> Flaw:
     worst = find_worst(comparison, chosen)
     claimed, found = apart(tie.claimed, tie.found)
     return Flaw(
-        message=f"gradient of `{name}` is not an average of the gradients around a tie of "
-        f"{outputs(worst)}{share(comparison, worst)}: along the tied entries its slope is "
+        message=f"at a tie, the gradient of `{name}` for {outputs(worst)} is not an average of "
+        f"the gradients around it{share(comparison, worst)}: along the tied entries, its slope is "
         f"{claimed}, not {found}",
         hint="if several entries tie for a maximum, their shares of its gradient must add up to "
         "one",

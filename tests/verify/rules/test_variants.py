@@ -126,7 +126,7 @@ def test_a_backward_that_raises_in_float32_is_a_note() -> None:
 def test_a_gradient_in_double_for_single_inputs_is_a_note() -> None:
     ((rule, severity, message),) = found(DoubleReturned, double(3))
     assert (rule, severity) == ("GT117", "note")
-    assert "is float64 for float32 inputs, which forward accepts too: autograd casts it" in message
+    assert "is also float64 for float32 inputs, which forward accepts: autograd casts it" in message
 
 
 def test_a_missing_conjugate_is_a_note_where_the_code_speaks_of_complex_numbers() -> None:

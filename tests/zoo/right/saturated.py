@@ -299,16 +299,16 @@ class LogSumExpHuge(Function):
     def forward(ctx, x, dim=-1, keepdim=False):
         m = x.amax(dim, keepdim=True)
         out = m + (x - m).exp().sum(dim, keepdim=True).log()
-        ctx.save_for_backward(x, out)
+        ctx.save_for_backward(x)
         ctx.dim, ctx.keepdim = dim, keepdim
         return out if keepdim else out.squeeze(dim)
 
     @staticmethod
     def backward(ctx, g):
-        x, out = ctx.saved_tensors
+        (x,) = ctx.saved_tensors
         if not ctx.keepdim:
             g = g.unsqueeze(ctx.dim)
-        return g * (x - out).exp(), None, None
+        return g * (x - torch.logsumexp(x, ctx.dim, keepdim=True)).exp(), None, None
 
     @staticmethod
     def sample_inputs():
