@@ -19,6 +19,8 @@ def test_a_part_of_the_memory_read_cannot_be_written(torch: Any) -> None:
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
             part.copy_(z)
     assert z.conj().copy_(z).resolve_conj().tolist() == [1 + 2j]
+    square = torch.ones((2, 2), dtype=torch.complex64)
+    assert square.mH.add_(square).resolve_conj().tolist() == [[2, 2], [2, 2]]
 
 
 def test_a_tensor_is_not_its_own_gradient_and_its_gradient_can_be_deleted(torch: Any) -> None:

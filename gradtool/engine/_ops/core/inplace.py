@@ -78,7 +78,7 @@ def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
             check_change(x, name, args)
         if x._storage is not None and not may_overlap:
             for each in args:
-                check_overlap(x, each)
+                check_overlap(x, each, is_copied=name == "copy_")
         if apart and at_once:
             for each in args:
                 check_apart(x, each)

@@ -6,7 +6,7 @@ of its elements meet those of another, and nothing is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,13 +102,19 @@ def check_distinct_elements(x: Tensor, part: Any = None) -> None:
         )
 
 
-def check_overlap(target: Tensor, source: Any) -> None:
+def check_overlap(target: Tensor, source: Any, *, is_copied: bool = False) -> None:
     """Refuse a source that has some of the target's memory, but not exactly all of it.
+
+    An operation computes the conjugates and negatives that a view stands for first, and then they
+    share no memory; a copy reads them from memory.
 
     Raises:
         RuntimeError: the memory of the two overlaps in part.
     """
-    if source is not target and _overlap(target, source) == "part":
+    if (
+        source is not target
+        and _overlap(target, source, memory if is_copied else _elements) == "part"
+    ):
         raise _shared()
 
 
@@ -137,7 +143,13 @@ def check_apart(target: Tensor, source: Any) -> None:
         raise _shared()
 
 
-def _overlap(target: Tensor, source: Any) -> str | None:
+def _elements(x: Tensor) -> Any:
+    return x._array
+
+
+def _overlap(
+    target: Tensor, source: Any, array_of: Callable[[Tensor], Any] = _elements
+) -> str | None:
     """Memory that two tensors are known to have in common: a ``part``, ``all`` or none."""
     if not (
         isinstance(source, Tensor)
@@ -145,7 +157,7 @@ def _overlap(target: Tensor, source: Any) -> str | None:
         and (source._storage is target._storage or _owner(source) is _owner(target))
     ):
         return None
-    one, other = memory(target), memory(source)
+    one, other = array_of(target), array_of(source)
     if not (one.size and other.size and is_dense(one) and is_dense(other)):
         return None
     first, start = data_pointer(one), data_pointer(other)
@@ -156,7 +168,7 @@ def _overlap(target: Tensor, source: Any) -> str | None:
 
 def _owner(x: Tensor) -> Any:
     """The array whose memory a tensor shows: what `unsafe_chunk` returns counts by itself."""
-    owner = array = memory(x)
+    owner = array = x._array
     while isinstance(array, np.ndarray):  # not at a level
         owner, array = array, array.base
     return owner
