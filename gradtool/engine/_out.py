@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradtool.engine import _pytree
@@ -102,7 +102,7 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
             "but one of the arguments requires grad."
         )
     if single:
-        check = check_overlap
+        check: Callable[[Tensor, Any], None] = check_overlap
         if name in APART_FROM_OUT and not (name in {"max", "min"} and len(read) > 1):
             check = check_apart  # Of two tensors, these are computed element by element.
         if name in _LAID_OUT_BEFORE or _is_of_single_elements(name):
