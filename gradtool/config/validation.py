@@ -182,4 +182,5 @@ def _check_tensor(document: Document, value: dict[Any, Any], where: Where) -> No
         raise UsageError(f"{error}; {_AS_IT_IS}") from None
     problem = problem_with(spec)
     if problem:
-        raise document.error(where, f"{spelled(where)} {problem}")
+        colon = ":" if problem.startswith("'") else ""  # The problem is that of a key.
+        raise document.error(where, f"{spelled(where)}{colon} {problem}")

@@ -70,7 +70,7 @@ def beside_options(
         for group in groups[:_MOST_GROUPS]:
             for extent in (group.extent + 1, group.extent * numbers[0]):
                 for variant in _together(option.point, group, extent, rng):
-                    change = f"{option.change} and {variant.change}"
+                    change = f"{option.change}, and {variant.change}"
                     yield replace(variant, change=change, growth=None, may_raise=True)
 
 

@@ -44,7 +44,7 @@ def beside_limits(
         for branch, compared in branches.limits:
             if is_limit(compared.limit):
                 for variant in islice(moved(branch, option.point, compared, rng), _MOST_MOVED):
-                    yield replace(variant, change=f"{option.change} and {variant.change}")
+                    yield replace(variant, change=f"{option.change}, and {variant.change}")
 
 
 def moved_limits(point: Point, branches: Branches) -> Iterator[Variant]:

@@ -75,7 +75,7 @@ def plain(
                 )
     first = {at: values[0] for at, values in options if values}
     if len(first) > 1:
-        change = " and ".join(
+        change = ", and ".join(
             f"`{full.names[at]}` is {value!r}, not {full.values[at]!r}"
             for at, value in first.items()
         )

@@ -275,7 +275,7 @@ def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) ->
     if not movable:
         return
     drawn = point.having({at: redrawn(point.values[at], rng) for at in movable})
-    yield Variant(drawn, "other values")
+    yield Variant(drawn, "the values are different")
     yield from _ordinary(point, movable if is_scaled else (), rng)
     for scale in _SCALES if is_scaled else ():
         for at in movable:

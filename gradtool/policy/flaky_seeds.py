@@ -181,7 +181,7 @@ class _Fold:
                 for word in dict.fromkeys(_WORDS.values())
                 if (at := [seed for seed, verdict in given if _WORDS.get(verdict) == word])
             ]
-            self.differing.append(f"{rule} at {owner} {', '.join(counts)}")
+            self.differing.append(f"{rule} at {owner} {'; '.join(counts)}")
 
 
 def _is_of_all_cases(code: str) -> bool:

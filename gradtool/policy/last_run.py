@@ -25,7 +25,7 @@ FILES = {
     "# This folder is gradtool's cache: https://bford.info/cachedir/\n",
     ".gitignore": "*\n",
     "README.md": "# gradtool's cache\n\nFailures of the last run, used by `gradtool check --lf`, "
-    "`--ff` and `--replay`.\nIt can be deleted at any time. Do not commit it.\n",
+    "`--ff` and `--replay`.\nThis folder can be deleted at any time. Do not commit it.\n",
 }
 """Other files in the folder, by which backups, git and people recognize a cache."""
 

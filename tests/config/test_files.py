@@ -252,11 +252,11 @@ BROKEN = {
     ),
     "low above high": (
         CASE + "          - {shape: [2], low: 2, high: 1}\n",
-        "6: functions.Linear.cases[0].args[0] 'low' (2) is above 'high' (1)",
+        "6: functions.Linear.cases[0].args[0]: 'low' (2) is above 'high' (1)",
     ),
     "gradient of integers": (
         CASE + "          - {shape: [2], dtype: int64, requires_grad: true}\n",
-        "6: functions.Linear.cases[0].args[0] 'requires_grad' needs a floating-point dtype,"
+        "6: functions.Linear.cases[0].args[0]: 'requires_grad' needs a floating-point dtype,"
         " not int64",
     ),
     "fractional bound of integers": (
@@ -265,15 +265,15 @@ BROKEN = {
     ),
     "bound beyond the dtype": (
         CASE + "          - {shape: [2], dtype: uint8, low: -1, high: 3}\n",
-        "6: functions.Linear.cases[0].args[0] 'low' and 'high' must lie within uint8",
+        "6: functions.Linear.cases[0].args[0]: 'low' and 'high' must lie within uint8",
     ),
     "bound beyond a floating dtype": (
         CASE + "          - {shape: [2], dtype: float32, low: 0, high: 1.0e+39}\n",
-        "6: functions.Linear.cases[0].args[0] 'low' and 'high' must lie within float32",
+        "6: functions.Linear.cases[0].args[0]: 'low' and 'high' must lie within float32",
     ),
     "bounds too far apart": (
         CASE + "          - {shape: [2], low: -1.7e+308, high: 1.7e+308}\n",
-        "6: functions.Linear.cases[0].args[0] 'low' and 'high' are too far apart",
+        "6: functions.Linear.cases[0].args[0]: 'low' and 'high' are too far apart",
     ),
     "dtype nobody has": (
         CASE + "          - {shape: [2], dtype: float65}\n",
@@ -283,19 +283,19 @@ BROKEN = {
     ),
     "ragged values": (
         CASE + "          - {values: [[1, 2], [3]]}\n",
-        "6: functions.Linear.cases[0].args[0] 'values' must be a list of rows of equal length",
+        "6: functions.Linear.cases[0].args[0]: 'values' must be a list of rows of equal length",
     ),
     "values that are text": (
         CASE + "          - {values: [a]}\n",
-        "6: functions.Linear.cases[0].args[0] 'values' must contain only numbers",
+        "6: functions.Linear.cases[0].args[0]: 'values' must contain only numbers",
     ),
     "values that do not fit": (
         CASE + "          - {values: [1.5], dtype: int64}\n",
-        "6: functions.Linear.cases[0].args[0] 'values' do not fit int64",
+        "6: functions.Linear.cases[0].args[0]: 'values' do not fit int64",
     ),
     "values beyond a floating dtype": (
         CASE + "          - {values: [.nan, .inf, 65520], dtype: float16}\n",
-        "6: functions.Linear.cases[0].args[0] 'values' do not fit float16",
+        "6: functions.Linear.cases[0].args[0]: 'values' do not fit float16",
     ),
     "tensor deep in an argument": (
         CASE + "          - [1, {a: {shape: [x]}}]\n",
