@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names: the nearest valid one."""
+"""Suggestions for misspelt names, and nouns after a count."""
 
 from __future__ import annotations
 
@@ -26,3 +26,8 @@ def known_names(name: str, valid: Iterable[str]) -> str:
     """The nearest name in parentheses, or else all of them; for short lists of valid names."""
     names = list(valid)
     return did_you_mean(name, names) or f" (known: {', '.join(names)})"
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """``1 case``, ``2 cases``; a plural that does not end in s is given as `nouns`."""
+    return f"{count} {noun if count == 1 else nouns or noun + 's'}"

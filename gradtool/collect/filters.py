@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 
 from gradtool.errors import UsageError
+from gradtool.spelling import plural
 
 Predicate = Callable[[str], bool]
 """Returns True for a node id to check."""
@@ -120,7 +121,10 @@ def parse_shard(text: str) -> tuple[int, int]:
         raise UsageError(f"--shard must be NUMBER/COUNT, such as 2/5, got {text!r}")
     number, count = int(match[1]), int(match[2])
     if number > count:
-        raise UsageError(f"--shard {text}: there are only {count} shards, numbered from 1")
+        there_are = "is" if count == 1 else "are"
+        raise UsageError(
+            f"--shard {text}: there {there_are} only {plural(count, 'shard')}, numbered from 1"
+        )
     return number, count
 
 

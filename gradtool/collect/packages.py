@@ -43,7 +43,9 @@ def modules_of_package(name: str) -> list[Path]:
         known |= names
     chosen = [file for file in files if found.get(file)]
     if not chosen:
-        raise UsageError(f"--package {name}: none of its {len(files)} modules defines a Function")
+        none = "its only module" if len(files) == 1 else f"none of its {len(files)} modules"
+        defines = "defines no" if len(files) == 1 else "defines a"
+        raise UsageError(f"--package {name}: {none} {defines} Function")
     return chosen
 
 

@@ -167,7 +167,7 @@ class _Fold:
 
     def rate(self, at: Sequence[int]) -> str:
         if len(at) == self.total:
-            return f"all {self.total} seeds"
+            return "the only seed" if self.total == 1 else f"all {self.total} seeds"
         return f"{len(at)} of {self.total} seeds: {_listed(at)}"
 
     def note(self, owner: str, rule: str, results: BySeed[CheckResult]) -> None:

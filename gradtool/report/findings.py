@@ -11,7 +11,6 @@ from gradtool.report.words import (
     magnitude,
     number,
     one_line,
-    plural,
     printable,
     with_code_lines,
 )
@@ -25,6 +24,7 @@ from gradtool.results.report import (
     RuleInfo,
     Severity,
 )
+from gradtool.spelling import plural
 
 
 def problems(report: Report, *, known: bool = False) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ import msgspec
 from gradtool.report.reasons import reason
 from gradtool.report.rows import Row, rows
 from gradtool.report.verdicts import answers
-from gradtool.report.words import one_line, plural
+from gradtool.report.words import one_line
 from gradtool.results.report import (
     CheckResult,
     Cost,
@@ -23,6 +23,7 @@ from gradtool.results.report import (
     is_left_out,
     rests_on,
 )
+from gradtool.spelling import plural
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradtool.results.report import Basis, Cost, Coverage
-
-
-def plural(count: int, noun: str, nouns: str | None = None) -> str:
-    """``1 case``, ``2 cases``; a plural that does not end in s is given as `nouns`."""
-    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+from gradtool.spelling import plural
 
 
 def printable(text: str) -> str:

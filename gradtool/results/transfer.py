@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from gradtool.measure.summary import FEWEST, Ratio, Summary
+from gradtool.spelling import plural
 
 SCHEMA_VERSION = 1
 """Version of the JSON form of `TransferReport`. It grows when a field changes meaning or goes."""
@@ -101,7 +102,7 @@ class Cell(_Record, frozen=True, kw_only=True):
         if self.done.trust != "do not use":
             return ""
         if self.done.n < FEWEST:
-            return f"it has only {self.done.n} samples"
+            return f"it has only {plural(self.done.n, 'sample')}"
         return f"its samples scatter by {min(self.done.relative_iqr, 9.99):.0%}"
 
     @property

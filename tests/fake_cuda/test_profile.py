@@ -96,11 +96,12 @@ FAULTS = {
 def test_a_fault_leaves_a_readable_report(tmp_path: Path, name: str) -> None:
     fault, status, said = FAULTS[name]
     done, report = profile(tmp_path, *SMALL, FAKE_CUDA_FAULTS=fault)
-    # On a busy machine no number may be good enough to count as measured.
+    # On a busy machine there may be no time to measure anything, or no number good enough.
     assert done.returncode in {status, 5}, done.stdout + done.stderr
-    # Lines are wrapped for the terminal: text is looked for without their ends.
-    assert said in " ".join((done.stdout + done.stderr).split())
-    if status == 0:
+    if done.returncode == status:
+        # Lines are wrapped for the terminal: text is looked for without their ends.
+        assert said in " ".join((done.stdout + done.stderr).split())
+    if done.returncode == 0:
         assert measured(report)
     if said == LOST:
         unmeasured = [cell for cell in report["cells"] if "done" not in cell]

@@ -3,8 +3,9 @@
 import pytest
 
 from gradtool.report.findings import evidence_lines
-from gradtool.report.words import csv_cell, duration, magnitude, number, one_line, plural
+from gradtool.report.words import csv_cell, duration, magnitude, number, one_line
 from gradtool.results.report import Evidence
+from gradtool.spelling import plural
 
 
 @pytest.mark.parametrize(

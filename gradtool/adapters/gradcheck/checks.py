@@ -21,6 +21,7 @@ from gradtool.engine import Tensor
 from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd import grad
 from gradtool.engine.autograd.gradcheck import GradcheckError, GradcheckOptions
+from gradtool.spelling import plural
 from gradtool.verify.randomness import generator
 
 Check = Callable[[], None]
@@ -90,7 +91,7 @@ def gradient_function(
         if len(outputs) != len(cotangents):
             raise CotangentCountError(
                 "gradgradcheck expects one tensor in grad_outputs for each output that requires a "
-                f"gradient: there are {len(cotangents)} for {len(outputs)} outputs"
+                f"gradient: got {len(cotangents)} for {plural(len(outputs), 'output')}"
             )
         sent = [pair for pair in zip(outputs, cotangents, strict=True) if pair[1] is not None]
         found = grad(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gradtool.spelling import plural
 from gradtool.verify.oracle.fixed_step import outside
 from gradtool.verify.protocol.coordinates import Block, FloatArray
 
@@ -77,7 +78,8 @@ def mismatch(
     # Adding 0.0 turns -0 into 0.
     worst = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), wrong.shape)
     return (
-        f"{head}: {wrong.sum()} of {wrong.size} entries differ; worst "
+        f"{head}: {wrong.sum()} of {plural(wrong.size, 'entry', 'entries')} "
+        f"{'differs' if wrong.sum() == 1 else 'differ'}; worst "
         f"{_place(row, column, worst)}: analytic {claimed[worst] + 0.0:.10g}, "
         f"numeric {measured[worst] + 0.0:.10g}, difference {difference[worst]:.3g}, "
         f"tolerance {allowed[worst]:.3g}"

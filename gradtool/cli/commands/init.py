@@ -118,7 +118,7 @@ def _written(path: Path, text: str | None, found: Scaffold) -> str:
 
 
 def _content(found: Scaffold) -> Iterator[str]:
-    from gradtool.report.words import plural
+    from gradtool.spelling import plural
 
     functions, cases = plural(found.functions, "Function"), plural(found.cases, "case")
     yield f"{functions} with {cases} written out"

@@ -57,7 +57,7 @@ def _record(
     command: Sequence[str], engine: str | None, limit: int, config: str | None, no_check: bool
 ) -> int:
     from gradtool.record.recording import record as run
-    from gradtool.report.words import plural
+    from gradtool.spelling import plural
 
     if engine is not None:
         choose(engine, ("torch", "bundled"), "engine")

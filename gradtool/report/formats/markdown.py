@@ -18,8 +18,9 @@ from gradtool.report.summary import (
     unchecked_lines,
 )
 from gradtool.report.verdicts import STOPPING
-from gradtool.report.words import duration, one_line, plural, printable
+from gradtool.report.words import duration, one_line, printable
 from gradtool.results.report import Finding, Report, Severity, Verdict
+from gradtool.spelling import plural
 
 MOST_BYTES = 900_000
 """Of a whole report; what else a step writes to its summary has to fit as well."""

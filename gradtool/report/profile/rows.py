@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradtool.measure.units import about, time_text
 from gradtool.results.profile import CaseProfile, FunctionProfile, Phase, ProfileReport
+from gradtool.spelling import plural
 
 COLUMNS = ("case", "phase", "median", "p25 - p75", "n", "peak", "trust")
 """``n`` samples; the ``peak`` of memory; ``trust`` marks samples that lie too far apart."""
@@ -96,12 +97,10 @@ def last_line(report: ProfileReport) -> str:
     cases = [case for function in report.functions for case in function.cases]
     timed = sum(not case.problem and not _raises(case) for case in cases)
     missing = sum(failed(function) for function in report.functions)
-    parts = [
-        f"{len(report.functions)} Function{'' if len(report.functions) == 1 else 's'}",
-        f"{timed} case{'' if timed == 1 else 's'} profiled",
-    ]
+    functions = plural(len(report.functions), "Function")
+    parts = [f"{functions}, {plural(timed, 'case')} profiled in {report.seconds:.1f} s"]
     if missing:
-        parts.append(f"{missing} could not be run")
+        parts.append(f"{plural(missing, 'Function')} could not be run")
     if report.interrupted:
         parts.append("interrupted: the rest was not profiled")
-    return ", ".join(parts) + f" in {report.seconds:.1f} s"
+    return "; ".join(parts)

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from gradtool.report.jacobian import Cell, Window, window
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, Page
-from gradtool.report.words import plural, printable
+from gradtool.report.words import printable
 from gradtool.results.report import Evidence, JacobianBlock, Severity
+from gradtool.spelling import plural
 
 _INDENT = 4
 _MOST = 5

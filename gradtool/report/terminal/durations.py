@@ -9,8 +9,9 @@ from typing import NamedTuple
 from rich.text import Text
 
 from gradtool.report.terminal.console import DIM, STRONG, Page
-from gradtool.report.words import duration, plural, printable
+from gradtool.report.words import duration, printable
 from gradtool.results.report import Report
+from gradtool.spelling import plural
 
 _LEAST = 0.005
 """Seconds below which a duration is listed only with ``-vv``, as by pytest."""

@@ -24,8 +24,9 @@ from gradtool.report.terminal.console import DIM, STRONG, VERDICTS, Page, make_c
 from gradtool.report.terminal.durations import write_durations
 from gradtool.report.terminal.findings import write_findings
 from gradtool.report.terminal.table import write_table
-from gradtool.report.words import duration, evaluations, plural, printable
+from gradtool.report.words import duration, evaluations, printable
 from gradtool.results.report import CheckResult, ModuleResult, Report, Verdict
+from gradtool.spelling import plural
 
 
 def render(

@@ -11,8 +11,9 @@ from gradtool.report.reasons import reason
 from gradtool.report.rows import Row
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, VERDICTS, Page
 from gradtool.report.verdicts import STOPPING, standing, stops
-from gradtool.report.words import branches, duration, evidence, one_line, plural, printable
+from gradtool.report.words import branches, duration, evidence, one_line, printable
 from gradtool.results.report import CheckResult, Finding, SkipKind, Verdict, is_left_out, rests_on
+from gradtool.spelling import plural
 
 _INDENT = 2
 _GAP = 2

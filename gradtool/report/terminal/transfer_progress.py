@@ -8,6 +8,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from gradtool.spelling import plural
+
 _STEP = 0.1
 """Seconds between two drawings; there is no drawing thread, which would disturb the measurement."""
 
@@ -64,6 +66,6 @@ class TransferProgress:
             self._task,
             completed=min(seconds, self._budget),
             left=f"at most {left:.0f} s left",
-            description=f"{self._stage}, {waiting} cells to go",
+            description=f"{self._stage}, {plural(waiting, 'cell')} to go",
             refresh=True,
         )

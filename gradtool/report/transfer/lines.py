@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from gradtool.measure.units import rate_text, size_text, time_text
 from gradtool.report.transfer.tables import NOT_AVAILABLE
 from gradtool.results.transfer import NodeRate, Requirement, TransferReport
+from gradtool.spelling import plural
 
 _MOST_NAMED = 6
 """Number of names before the rest that shares a reason is only counted."""
@@ -93,7 +94,8 @@ def last_line(report: TransferReport) -> str:
     measured = sum(1 for cell in report.cells if cell.done)
     missing = len(report.cells) - measured
     lead = "interrupted: " if report.interrupted else ""
-    text = f"{lead}{measured} cells measured in {report.seconds:.1f} s; not measured: {missing}"
+    cells = plural(measured, "cell")
+    text = f"{lead}{cells} measured in {report.seconds:.1f} s; not measured: {missing}"
     if report.requirements:
         met = sum(each.met for each in report.requirements)
         text += f"; requirements met: {met} of {len(report.requirements)}"
@@ -113,7 +115,7 @@ def header_lines(report: TransferReport) -> Iterator[str]:
     ]  # fmt: skip
     yield f"{header.device}: " + ", ".join(part for part in parts if part)
     host = [
-        header.cpu, header.cpus and f"{header.cpus} processors usable",
+        header.cpu, header.cpus and f"{plural(header.cpus, 'processor')} usable",
         header.cache and f"last-level cache {size_text(header.cache)}",
         None if header.numa_node is None else f"NUMA node {header.numa_node}",
         header.container and f"in {header.container}",

@@ -9,6 +9,7 @@ from gradtool.measure.bootstrap import ratio
 from gradtool.measure.summary import Ratio
 from gradtool.measure.units import rate_text, size_text, time_text
 from gradtool.results.transfer import Advice, Asynchrony, Cell, NodeRate, TransferReport
+from gradtool.spelling import plural
 from gradtool.transfer.analysis.best_way import best_way
 from gradtool.transfer.analysis.claims import CLAIMS, Claim
 
@@ -67,9 +68,9 @@ def _reuses(report: TransferReport) -> Iterator[Advice]:
     known = [cost for cost in report.pinning if cost.reuses is not None]
     if known:
         cost = known[-1]
-        size = size_text(cost.bytes)
+        size, copies = size_text(cost.bytes), plural(round(cost.reuses or 0), "copy", "copies")
         yield Advice(
-            text=f"{size} of {cost.memory} memory pays for itself after {cost.reuses:.0f} copies.",
+            text=f"{size} of {cost.memory} memory pays for itself after {copies}.",
             rests_on=(f"pinning {cost.memory} {size}",),
             from_size=cost.bytes,
         )

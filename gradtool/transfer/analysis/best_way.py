@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradtool.measure.bootstrap import ratio
 from gradtool.measure.units import about, time_text
 from gradtool.results.transfer import Advice, TransferReport
+from gradtool.spelling import plural
 from gradtool.transfer.plan.like import NAME
 
 _PLAIN = "pageable.h2d.blocking"
@@ -43,7 +44,7 @@ def best_way(report: TransferReport) -> Iterator[Advice]:
         return
     best = min(rows, key=lambda cell: cell.done.median if cell.done else float("inf"))
     assert best.done is not None
-    shape = f"{best.tensors} tensors, {about(best.total)}"
+    shape = f"{plural(best.tensors, 'tensor')}, {about(best.total)}"
     if ratio(best.samples, plain.samples).high > 1 - _WORTH:
         text = (
             f"None of the ways to send these batches ({shape}) is {_WORTH:.0%} faster than a "

@@ -12,6 +12,7 @@ import msgspec
 
 from gradtool.measure.units import about, size_text
 from gradtool.results.transfer import Cell, Direction
+from gradtool.spelling import plural
 from gradtool.transfer.errors import TransferError, reason_of
 from gradtool.transfer.machines.machine import Machine
 from gradtool.transfer.plan.options import SIZES, RowOptions, TransferOptions
@@ -198,7 +199,7 @@ def fitted(
             continue
         kept.append(msgspec.structs.replace(cell, tensors=fewer, published=None))
         notices.append(
-            f"{cell.row or cell.id}: {fewer} tensors instead of {cell.tensors}: "
+            f"{cell.row or cell.id}: {plural(fewer, 'tensor')} instead of {cell.tensors}: "
             f"{space.refusal(cell.total)}"
         )
     if too_large:

@@ -191,10 +191,8 @@ def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
         if len(places) < wrong.shape[1]:
             listed = ", ".join(str(list(place)) for place in places[:LISTED_ENTRIES])
             more = ", ..." if len(places) > LISTED_ENTRIES else ""
-            yield (
-                f"is wrong only in the entries {listed}{more}: did you leave out a term there?",
-                None,
-            )
+            where = f"entr{'y' if len(places) == 1 else 'ies'} {listed}{more}"
+            yield f"is wrong only in {where}: did you leave out a term there?", None
 
 
 def _is_of_other_sizes(_: Derivatives, comparison: Comparison) -> Guesses:

@@ -373,7 +373,7 @@ def test_a_cotangent_may_be_undefined() -> None:
 
 def test_cotangents_that_do_not_match_the_outputs_are_refused() -> None:
     func, inputs = zoo.two_outputs(torch)
-    with pytest.raises(ValueError, match="there are 1 for 2 outputs"):
+    with pytest.raises(ValueError, match="got 1 for 2 outputs"):
         gradgradcheck(func, inputs, numbers(torch, 3), raise_exception=False)
 
 

@@ -184,7 +184,7 @@ floor_divide = op(
     ),
     in_place=True,
 )
-_NO_SLOPES = (0.0, Product(lambda g, _x: zeros_like(g), lambda _t: None))
+_NO_SLOPES = (0.0, Product(lambda g, _x: zeros_like(g), lambda _t, _x: None))
 _divide_and_floor = binary("div", _floored, _NO_SLOPES, dtypes=NUMBERS, keeps=("y",))
 _divide_and_trunc = binary(
     "div", _of_whole_numbers("div_trunc", _truncated), _NO_SLOPES, dtypes=NUMBERS, keeps=("y",)
@@ -216,7 +216,7 @@ _remainder_of_number = binary(
 
 @op(in_place=True)
 def remainder(x: Any, other: Any) -> Tensor:
-    """What is left of `x` after division by `other`, with the sign of `other`.
+    """The remainder of `x` after division by `other`, with the sign of `other`.
 
     As in torch, the remainder of a number by a tensor is recorded and has no derivative.
     """
