@@ -41,7 +41,7 @@ def test_seeds_that_an_interrupt_left_out_are_not_counted() -> None:
         reports.report(nothing, failed, interrupted=True)
     )
     (found,) = folded.findings()
-    assert found.message == "failed for all 1 seeds; at seed 3: it is wrong"
+    assert found.message == "failed for the only seed; at seed 3: it is wrong"
     assert (
         fold_seeds(reports.run_settings(), 2)(
             reports.report(nothing, nothing, interrupted=True)
