@@ -173,8 +173,10 @@ EXPLAINED: tuple[Explained, ...] = (
         "the last bit of a value is each library's own",
         lambda difference: (
             difference.what == "value"
-            and (".view(torch.int" in difference.maker or difference.view)
-            and difference.dtype.startswith("int")
+            and (
+                ".view(torch.int" in difference.maker
+                or (difference.view and difference.dtype.startswith("int"))
+            )
             and is_of_last_bits(difference)
         ),
         spreads=OF_VALUES,

@@ -65,7 +65,6 @@ CONVERSIONS = [
             "cfloat",
         )
     ],
-    OpCase("bfloat16", lambda t, x: x.bfloat16().float(), (normal(3),), tolerance=1e-2),
     OpCase("byte", lambda t, x: x.byte(), (integers(0, 9, 3),)),
     OpCase("to twice", lambda t, x: x.to(t.float32).to(t.float64), (normal(3),), tolerance=1e-6),
     OpCase("to like", lambda t, x, y: x.to(y), (integers(0, 5, 3), normal(1))),

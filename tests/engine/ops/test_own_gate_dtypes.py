@@ -15,7 +15,7 @@ from tests.engine.ops.own_gate.halves import apart
 from tests.engine.ops.own_gate.maps import outputs_of
 from tests.engine.ops.own_gate.pool import claiming, parameters
 
-REAL_ALONE = ("select_scatter", "slice_scatter")
+REAL_ALONE = ("select_scatter", "silu", "slice_scatter")
 """Names of cases that PyTorch does not differentiate on complex numbers, nor does the engine."""
 
 WIDE = [

@@ -419,6 +419,6 @@ true_divide = op(bare_div, name="true_divide", in_place=True)
 
 OPERATORS = {
     "add": bare_add, "sub": bare_sub, "div": bare_div, "remainder": _remainder,
-    "remainder_of_number": _remainder_of_number,
+    "remainder_of_number": _remainder_of_number.operator,  # type: ignore[attr-defined]  # as above
 }  # fmt: skip
 """What operators call that differs from the functions of these names, or has none."""
