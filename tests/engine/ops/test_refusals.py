@@ -40,6 +40,9 @@ REFUSED: dict[str, tuple[Call, type[Exception], str]] = {
         lambda t: (2 % t.tensor(3.0, requires_grad=True)).backward(), RuntimeError,
         "derivative for aten::remainder is not implemented",
     ),
+    "the remainder by text": (
+        lambda t: t.remainder(t.ones(2), "a"), TypeError, "remainder()",
+    ),
     "floats times two to the power of a boolean": (
         lambda t: t.ldexp(t.tensor([1.0]), t.tensor([True])), NotImplementedError,
         "\"ldexp_cpu_exp\" not implemented for 'Bool'",

@@ -108,7 +108,7 @@ COMPARISONS = {
 
 REFLECTED = {
     "__rsub__": "sub", "__rfloordiv__": "floor_divide",
-    "__rpow__": "pow", "__rmatmul__": "matmul",
+    "__rmod__": "remainder", "__rpow__": "pow", "__rmatmul__": "matmul",
     "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
 }  # fmt: skip
 
@@ -155,9 +155,7 @@ def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
         yield dunder, _if_comparable(FUNCTIONS[name], dunder)
     for dunder, name in REFLECTED.items():
         yield dunder, _reflected(getattr(bare[name], "operator", bare[name]), dunder)
-    yield from (
-        ("__rtruediv__", _divided_by), ("__rdiv__", _divided_by), ("__rmod__", _reduced_by),
-    )  # fmt: skip
+    yield from (("__rtruediv__", _divided_by), ("__rdiv__", _divided_by))
     for dunder, name in AUGMENTED.items():
         yield dunder, in_place(bare[name], dunder)
 
@@ -192,15 +190,6 @@ def _divided_by(x: Tensor, other: Any) -> Tensor:
     """``other / x``, which torch computes as a multiple of the reciprocal."""
     product: Tensor = elementwise.reciprocal(x) * other
     return product
-
-
-def _reduced_by(x: Tensor, other: Any) -> Tensor:
-    """``other % x``, which torch differentiates only where both are tensors."""
-    left: Tensor = arithmetic.OPERATORS[_REMAINDERS[isinstance(other, Tensor)]](other, x)
-    return left
-
-
-_REMAINDERS = ("remainder_of_number", "remainder")
 
 
 @method("prelu")

@@ -202,10 +202,6 @@ _remainder_by = binary(
     (1.0, Product(lambda g, x, y: -(g * _divide_and_floor(x, y)))),
     dtypes=MEASURED,
 )
-_remainder = with_node_name(
-    _remainder_by.operator,  # type: ignore[attr-defined]  # `binary` gives it one
-    numbered("Remainder", lambda _x, y: isinstance(y, Tensor)),
-)
 _remainder_of_number = binary(
     "remainder_of_number",
     _remainder_of,
@@ -214,15 +210,26 @@ _remainder_of_number = binary(
 )
 
 
-@op(in_place=True)
-def remainder(x: Any, other: Any) -> Tensor:
-    """The remainder of `x` after division by `other`, with the sign of `other`.
+def _remainder(by: Operation, of_number: Operation) -> Operation:
+    """The function or the operator, of the two ways in which torch computes it."""
+    by = with_node_name(by, numbered("Remainder", lambda _x, y: isinstance(y, Tensor)))
 
-    As in torch, the remainder of a number by a tensor is recorded and has no derivative.
-    """
-    return (_remainder if isinstance(x, Tensor) else _remainder_of_number)(x, other)
+    def remainder(x: Any, other: Any) -> Tensor:
+        """The remainder of `x` after division by `other`, with the sign of `other`.
+
+        As in torch, the remainder of a number by a tensor is recorded and has no derivative.
+        """
+        is_of_number = isinstance(other, Tensor) and not isinstance(x, Tensor)
+        return (of_number if is_of_number else by)(x, other)
+
+    return remainder
 
 
+remainder: Any = op(_remainder(_remainder_by, _remainder_of_number), in_place=True)
+remainder.operator = _remainder(
+    _remainder_by.operator,  # type: ignore[attr-defined]  # `binary` gives it one
+    _remainder_of_number.operator,  # type: ignore[attr-defined]  # the same
+)
 fmod = op(
     binary(
         "fmod",
@@ -417,8 +424,5 @@ def rsub(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 true_divide = op(bare_div, name="true_divide", in_place=True)
 
-OPERATORS = {
-    "add": bare_add, "sub": bare_sub, "div": bare_div, "remainder": _remainder,
-    "remainder_of_number": _remainder_of_number.operator,  # type: ignore[attr-defined]  # as above
-}  # fmt: skip
-"""What operators call that differs from the functions of these names, or has none."""
+OPERATORS = {"add": bare_add, "sub": bare_sub, "div": bare_div}
+"""What ``+``, ``-`` and ``/`` call: the functions of these names without keywords to look at."""
