@@ -12,6 +12,7 @@ from pathlib import Path
 from gradtool.checking.plan import PlannedFunction
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import make_finding
+from gradtool.findings.needless_ignore import needless_ignore
 from gradtool.results.paths import shown_path
 from gradtool.results.report import (
     CaseResult,
@@ -23,7 +24,7 @@ from gradtool.results.report import (
     Verdict,
 )
 from gradtool.verify.protocol.observation import SourceLine
-from gradtool.verify.rules import RULES, codes, named
+from gradtool.verify.rules import RULES, codes
 
 _WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED)
 
@@ -82,13 +83,12 @@ def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Itera
     for skip, group in groupby(configured_ignores(settings), settings.ignored.__getitem__):
         ignored = list(group)
         if silenced.isdisjoint(ignored) and all(RULES[code].check for code in ignored):
-            violates = "violates it" if len(ignored) == 1 else "violates any of them"
-            yield make_finding(
-                codes.NEEDLESS,
+            yield needless_ignore(
                 planned.unit.node,
                 settings,
-                message=f"there is no need to ignore {named(ignored)}: no case {violates}"
-                f" ({skip.detail})",
+                ignored,
+                nothing="no case",
+                reason=skip.detail,
                 location=planned.checkable.location,
                 hint="remove the entry under `ignore`",
             )

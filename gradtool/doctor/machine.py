@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradtool.doctor.results import ProbeResult
+from gradtool.spelling import plural
 
 _NODES = Path("/sys/devices/system/node")
 
@@ -55,7 +56,7 @@ def processors() -> Iterator[ProbeResult]:
     whole = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else whole
     nodes = len(list(_NODES.glob("node[0-9]*"))) if _NODES.exists() else 0
-    numa = f", {nodes} NUMA node{'' if nodes == 1 else 's'}" if nodes else ""
+    numa = f", {plural(nodes, 'NUMA node')}" if nodes else ""
     advice = "bind the process to the device's node to measure transfers" if nodes > 1 else ""
     found = f"{usable} of {whole} usable{numa}"
     yield ProbeResult(name="processors", state="note", found=found, advice=advice)

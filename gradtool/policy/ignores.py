@@ -15,7 +15,7 @@ from gradtool.checking.unit import Unit
 from gradtool.collect.loader import LoadError, digest, parse, read_source
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
-from gradtool.findings.finding import make_finding
+from gradtool.findings.needless_ignore import needless_ignore
 from gradtool.policy.changes import Policy, RunSettings, change_function, change_functions
 from gradtool.policy.comments import Comment, comments_in
 from gradtool.results.report import (
@@ -30,7 +30,7 @@ from gradtool.results.report import (
     Verdict,
     skipped,
 )
-from gradtool.verify.rules import RULES, codes, named
+from gradtool.verify.rules import RULES, codes
 
 
 class Comments:
@@ -157,13 +157,12 @@ class _CommentsOfFunction:
         if codes.NEEDLESS not in settings.codes or not _is_complete(self._function, self._unit):
             return []
         return [
-            make_finding(
-                codes.NEEDLESS,
+            needless_ignore(
                 self._unit.node,
                 settings,
-                message=f"there is no need to ignore {named(sorted(comment.rules))}: no line that"
-                f" the comment covers violates {'it' if len(comment.rules) == 1 else 'any of them'}"
-                f" ({comment.reason})",
+                sorted(comment.rules),
+                nothing="no line that the comment covers",
+                reason=comment.reason,
                 location=Location(path=self._unit.shown, line=comment.line),
                 hint="remove the comment",
             )

@@ -14,6 +14,7 @@ from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.options import declared as cli
 from gradtool.cli.options.groups import configured
 from gradtool.cli.output.streams import reader_may_leave
+from gradtool.spelling import plural
 
 if TYPE_CHECKING:
     from gradtool.config.files import Config
@@ -66,7 +67,7 @@ def _rows(found: Config, place: str, path: Path) -> Iterator[_Row]:
     concerned = (name for name in found.functions if _concerns(found, name, path))
     for name in concerned:
         function = found.functions[name]
-        cases = f"{len(function.cases)} case{'' if len(function.cases) == 1 else 's'}"
+        cases = plural(len(function.cases), "case")
         ignored = [f"{rule} ignored" for rule in function.ignore]
         yield name, ", ".join([cases, *ignored]), ", ".join(_origins(found, name, place))
 

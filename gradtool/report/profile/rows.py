@@ -57,7 +57,7 @@ def in_brief(phase: Phase, most: int = 3) -> str:
     """The costliest operations of a phase: ``aten::mm 63% (2 calls), ...``."""
     whole = sum(each.own for each in phase.operations)
     shown = [
-        f"{each.name} {each.own / whole:.0%} ({each.calls} call{'' if each.calls == 1 else 's'})"
+        f"{each.name} {each.own / whole:.0%} ({plural(each.calls, 'call')})"
         for each in phase.operations[:most]
         if whole
     ]

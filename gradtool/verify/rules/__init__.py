@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, Scope, skipped
 
-__all__ = ["NAMES", "RULES", "Answer", "Flaw", "Rule", "Scope", "named", "skipped"]
+__all__ = ["NAMES", "RULES", "Answer", "Flaw", "Rule", "Scope", "skipped"]
 
 
 def _files() -> list[str]:
@@ -55,11 +55,3 @@ RULES: Mapping[str, Rule] = _Rules()
 
 NAMES: Mapping[str, str] = {file[:5].upper(): file[6:].replace("_", "-") for file in _files()}
 """The name of each rule by its code, which needs none of them imported."""
-
-
-def named(codes: Sequence[str]) -> str:
-    """Name rules in order: ``GT101``, ``GT105 and GT509``; a whole family by its ends."""
-    family = [code for code in RULES if code[:3] == codes[0][:3]]
-    if len(codes) > 1 and list(codes) == family:
-        return f"{codes[0]} to {codes[-1]}"
-    return " and ".join([", ".join(codes[:-1]), codes[-1]] if len(codes) > 1 else codes)

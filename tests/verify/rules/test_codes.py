@@ -1,11 +1,11 @@
-"""Messages name rules and families, and suggest those that were meant by unknown codes."""
+"""Messages about unknown rule codes suggest the rule or family that was meant."""
 
 from __future__ import annotations
 
 import pytest
 
 from gradtool.errors import UsageError
-from gradtool.verify.rules import codes, named
+from gradtool.verify.rules import codes
 
 
 @pytest.mark.parametrize("code", ["GT101", "GT10", "GT1", "GT"])
@@ -36,16 +36,3 @@ def test_another_code_is_told_with_what_was_meant(code: str, near: str) -> None:
 def test_a_family_in_small_letters_is_named_by_its_option() -> None:
     with pytest.raises(UsageError, match=r"--ignore: unknown rule 'gt1' \(did you mean 'GT1'\?\)"):
         codes.require_known(["gt1"], "--ignore")
-
-
-@pytest.mark.parametrize(
-    ("rules", "text"),
-    [
-        (["GT101"], "GT101"),
-        (["GT105", "GT509"], "GT105 and GT509"),
-        (["GT201", "GT202", "GT203"], "GT201, GT202 and GT203"),
-        (["GT201", "GT202", "GT203", "GT204"], "GT201 to GT204"),
-    ],
-)
-def test_rules_are_named_one_by_one_and_a_family_by_its_ends(rules: list[str], text: str) -> None:
-    assert named(rules) == text
