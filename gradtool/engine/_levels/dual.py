@@ -147,6 +147,7 @@ class DualLevel(Level):
         if not (modes.forward and self.alive):
             return
         if x._tangent is not None:
+            x._tangent._current_node()  # the derivative has read it: a view follows its base
             check_in_place(x._tangent)
             written = zeros_like(x._tangent) if tangent is None else tangent
             # A tangent keeps its dtype, which need not be that of the primal.

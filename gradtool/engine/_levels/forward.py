@@ -271,6 +271,8 @@ class ForwardLevel(DualLevel):
 
     def _give_tangent(self, x: Any, tangent: Tensor) -> None:
         """Give a constant of this level a tangent, and with it what `x` shares memory with."""
+        from gradtool.engine._ops.core.overlap import repeats
+
         base: Any = base_of(x)
         tangent = x.__dict__["_tangent"] = in_layout_of(x, tangent)
         if base is None:
@@ -278,7 +280,7 @@ class ForwardLevel(DualLevel):
         elif not self.owns(base) or base._tangent is None:
             alike = base.shape == x.shape and base.stride() == x.stride()
             whole = in_layout_of(base, tangent) if alike else None
-            if whole is not tangent and 0 in x.stride() and x.numel() > 1:
+            if whole is not tangent and repeats(x):
                 return  # there is no telling what the tangent of the whole is
             if whole is not tangent:
                 whole = zeros_in_layout_of(base, tangent)

@@ -55,6 +55,24 @@ def test_a_written_part_gives_its_base_a_tangent_of_zeros(torch: Any) -> None:
         assert tangent_of(torch, part).tolist() == [1.0, 0.0]
 
 
+def test_a_written_view_with_a_new_axis_gives_its_base_a_tangent(torch: Any) -> None:
+    with torch.autograd.forward_ad.dual_level():
+        base = torch.zeros(2)
+        row = base[None]
+        row[:, 1:] = dual_of(torch, 4.0)
+        assert tangent_of(torch, base).tolist() == [0.0, 1.0]
+
+
+def test_a_view_is_written_after_its_base_was_changed_by_a_recorded_tangent(torch: Any) -> None:
+    leaf = torch.tensor([1.0], requires_grad=True)
+    with torch.autograd.forward_ad.dual_level():
+        base = torch.autograd.forward_ad.make_dual(leaf, torch.ones(1)) * 1
+        row = base[None]
+        base.exp_()
+        row.mul_(3)
+        assert tangent_of(torch, base).allclose(3 * leaf.exp())
+
+
 def test_a_written_base_gives_its_views_tangents(torch: Any) -> None:
     with torch.autograd.forward_ad.dual_level():
         base = torch.zeros(2)
