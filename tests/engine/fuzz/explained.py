@@ -597,7 +597,7 @@ OPEN: Mapping[int, str] = {
     575000: "hooks of a node whose tensor was changed through a view since",
     575162: "the version of a shallow copy of a parameter",
     576202: "the tangent of a gradient that does not depend on its argument",
-    577995: "a saved tensor that is changed by an index, where changes of what is saved are allowed",
+    577995: "a saved tensor that is changed by an index, where that is allowed",
     578332: "what a walk has added when it fails",
     579080: "derivatives at numbers that are NaN",
     579623: "the tangent of frac is that of its argument, and changes with it",
