@@ -73,6 +73,15 @@ def test_a_view_is_written_after_its_base_was_changed_by_a_recorded_tangent(torc
         assert tangent_of(torch, base).allclose(3 * leaf.exp())
 
 
+def test_a_dual_tensor_takes_another_shape_in_place_after_its_level_is_left(torch: Any) -> None:
+    with torch.autograd.forward_ad.dual_level():
+        x = dual_of(torch, 1.0, 2.0)
+    x.unsqueeze_(0)
+    assert (x * 2).tolist() == [[2.0, 4.0]]
+    x.mul_(3)
+    assert x.t_().tolist() == [[3.0], [6.0]]
+
+
 def test_a_written_base_gives_its_views_tangents(torch: Any) -> None:
     with torch.autograd.forward_ad.dual_level():
         base = torch.zeros(2)

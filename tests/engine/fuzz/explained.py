@@ -643,6 +643,8 @@ OPEN: Mapping[int, str] = {
     600948: "the steps of min with keepdim, which are freed one by one",
     601431: "which of two mistakes in an index is named first",
     602246: "a gradient that shares memory with its leaf",
+    603918: "a gradient that is retained of what was written to through a view",
+    606864: "a gradient that only a hook of the node asks for",
 }
 """Seeds of programs that still differ, and by what."""
 

@@ -47,7 +47,8 @@ def _turn_into(x: Tensor, view: Tensor) -> bool:
     node, held, seen = view._node, x._view, view._view
     share(x, view)
     if x._level is not None:
-        x.__dict__.update(view.__dict__)
+        # Once its level is left, the view of a dual tensor is one of its primal.
+        x.__dict__.update({"_value": view} if view._level is None else view.__dict__)
         x._view = held  # a dual tensor has that of its primal, which was replaced
     x._bump()
     if held is not None and seen is not None and not held.is_of_parts():
