@@ -15,6 +15,7 @@ ContractKind = Literal[
     "no-backward",
     "once-differentiable",
     "no-graph",
+    "saved-type",
 ]
 
 
@@ -36,6 +37,10 @@ class ContractTypeError(ContractError, TypeError):
     """The same where torch raises a TypeError."""
 
 
+class SavedTypeError(ContractError, TypeError):
+    """What is saved for backward is no tensor."""
+
+
 class MissingMethodError(ContractError, NotImplementedError):
     """The same where torch raises a NotImplementedError."""
 
@@ -43,6 +48,7 @@ class MissingMethodError(ContractError, NotImplementedError):
 for _class, _shown in (
     (ContractError, RuntimeError),
     (ContractTypeError, RuntimeError),
+    (SavedTypeError, TypeError),
     (MissingMethodError, NotImplementedError),
 ):
     # Tracebacks, and scripts that print the type, show the one that torch raises.

@@ -204,3 +204,47 @@ def test_what_changes_has_other_values_of_the_same_kind(values) -> None:
     assert got[0] != values.tolist()
     assert min(got[0]) >= min(values.tolist())
     assert max(got[0]) <= max(values.tolist())
+
+
+class SavesBoth(Function):
+    """x twice over, with something else saved next to x."""
+
+    other: object = None
+
+    @staticmethod
+    def forward(ctx, x, scale=32):
+        ctx.save_for_backward(x, SavesBoth.other)
+        return x * 2, x + scale
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return g * 2 + h, None
+
+
+@pytest.mark.parametrize("other", [32, "sum", (1, 2), 0.5])
+def test_to_save_what_is_no_tensor_is_a_failure_of_forward(
+    other: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SavesBoth, "other", other)
+    seen = at(SavesBoth, leaf(*X)).call([np.array(X)], [ONES, ONES])
+    assert seen.failure is not None
+    assert (seen.failure.stage, seen.failure.kind) == ("forward", "saved-type")
+    expected = "TypeError: save_for_backward can only save variables, but argument 1 is of type "
+    assert seen.failure.message == expected + type(other).__name__
+
+
+@pytest.mark.parametrize(
+    ("other", "word"),
+    [
+        (None, "none"),
+        (torch.tensor([1, 2]), "constant"),
+        (torch.tensor([0.5]), "intermediate"),
+    ],
+)
+def test_tensors_and_none_may_be_saved(
+    other: object, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SavesBoth, "other", other)
+    seen = at(SavesBoth, leaf(*X)).call([np.array(X)], [ONES, ONES])
+    assert seen.failure is None
+    assert seen.saved == ("input:x", word)

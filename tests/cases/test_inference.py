@@ -154,6 +154,27 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     )
 
 
+class SavesCount(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, n: int = 3) -> Any:
+        ctx.save_for_backward(x, n)
+        return x * n
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * ctx.saved_tensors[1], None
+
+
+def test_what_forward_may_not_save_is_not_hidden_by_arguments_that_save_nothing() -> None:
+    """Text times a number is no tensor: nothing is saved for it, and nothing is refused."""
+    with pytest.raises(NoCase) as none:
+        resolve_cases(checkable_class(SavesCount), Settings())
+    assert none.value.message.endswith(
+        "TypeError: save_for_backward can only save variables, but argument 1 is of type int"
+    )
+    assert str(none.value.hint).endswith("SavesCount: {cases: [{args: [{shape: [3, 4]}]}]}")
+
+
 def test_a_keyword_only_parameter_is_to_be_made_positional() -> None:
     class Gained(torch.autograd.Function):
         @staticmethod

@@ -127,9 +127,13 @@ def _declarations(record: Record, tensors: Sequence[Any]) -> dict[str, tuple[int
     }
 
 
-def _kind_of_intermediate(tensor: Any) -> str:
-    """Return ``constant`` for masks and integers, which have no derivative."""
-    has_derivative = tensor.is_floating_point() or tensor.is_complex()
+def _kind_of_intermediate(value: Any) -> str:
+    """Return ``constant`` for masks and integers, which have no derivative.
+
+    And for what is no tensor, which no library saves.
+    """
+    is_tensor = isinstance(value, library().Tensor)
+    has_derivative = is_tensor and (value.is_floating_point() or value.is_complex())
     return "intermediate" if has_derivative else "constant"
 
 

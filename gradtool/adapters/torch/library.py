@@ -37,6 +37,7 @@ _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
     (r"a function that was marked with @once_differentiable", "once-differentiable"),
     (r"does not require grad and does not have a grad_fn", "no-graph"),
     (r"One of the differentiated Tensors does not require grad", "no-graph"),
+    (r"save_for_backward can only save variables", "saved-type"),
     (r"leaf Variable that requires grad is being used in an in-place", "undeclared-in-place"),
 )  # fmt: skip
 """Patterns of PyTorch's messages, whose errors carry no kind -> the contract that is broken."""

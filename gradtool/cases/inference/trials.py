@@ -40,7 +40,7 @@ class Trial:
     """The reason not to use arguments that forward accepts: backward refuses them, for one."""
     broken: FailureKind | None = None
     """The contract that backward breaks, or ``raised`` for an exception that other arguments might
-    avoid."""
+    avoid; ``saved-type`` if forward saves what is no tensor."""
     reduced: tuple[int, tuple[int, ...]] | None = None
     """The position and shape of a gradient with fewer entries than its argument."""
     reached: tuple[int, ...] = ()
@@ -68,6 +68,9 @@ BEYOND_LINES = 10**8
 _IN_RESULT, _IN_BACKWARD, _THROUGH = BEYOND_LINES, 10**9, 10**10
 """Stages in place of a line: forward ran, its result was accepted, and backward ran too."""
 
+_IN_SAVING = _IN_RESULT + 1
+"""The stage in which the library looks at what forward saved."""
+
 
 def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
     """Run forward, and backward if forward accepts.
@@ -83,9 +86,12 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
         except MemoryError:
             raise
         except Exception as error:
-            if library().contract(error) != "raised":
-                return Trial()  # Forward ran through; a rule says what it did wrong.
-            return refused(error, checkable.file)
+            broken = library().contract(error)
+            if broken == "raised":
+                return refused(error, checkable.file)
+            if broken == "saved-type":  # Other arguments might be tensors, and may be saved.
+                return Trial(refusal=summarize(error), broken=broken, reached=(_IN_SAVING,))
+            return Trial()  # Forward ran through; a rule says what it did wrong.
         return _judge(result, checkable.file)
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtool.engine._errors import ContractError
+from gradtool.engine._errors import ContractError, SavedTypeError
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import check_in_place, overwrite_history
 from gradtool.engine._ops.core.primitive_node import modified_in_place
@@ -163,9 +163,10 @@ def dirty_not_returned() -> ContractError:
 def _check_are_tensors(to_save: Sequence[Any]) -> None:
     for position, tensor in enumerate(to_save):
         if not (tensor is None or isinstance(tensor, Tensor)):
-            raise TypeError(
+            raise SavedTypeError(
+                "saved-type",
                 "save_for_backward can only save variables, but argument "
-                f"{position} is of type {type(tensor).__name__}"
+                f"{position} is of type {type(tensor).__name__}",
             )
 
 

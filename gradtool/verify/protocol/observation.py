@@ -63,6 +63,7 @@ FailureKind = Literal[
     "no-backward",
     "once-differentiable",
     "no-graph",
+    "saved-type",
 ]
 """Why the engine refused: ``raised`` is the user's own exception, the others are contracts."""
 
