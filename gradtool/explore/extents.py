@@ -11,6 +11,7 @@ import numpy as np
 
 from gradtool.explore.point import Growth, Point, Variant
 from gradtool.explore.traits import reshaped
+from gradtool.verify.protocol.coordinates import is_continuous
 
 Axis = tuple[int, int]
 """An argument's position, and one of its axes."""
@@ -168,7 +169,7 @@ def _apart(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Va
     is_square = len({at for at, _ in group.axes}) < len(group.axes) <= _MOST_SQUARE_AXES
     if not is_square or group.numbers:
         return
-    if any(point.values[at].dtype.kind not in "fc" for at, _ in group.axes):
+    if any(not is_continuous(point.values[at].dtype) for at, _ in group.axes):
         return
     parts = [
         chosen for count in range(1, len(group.axes)) for chosen in combinations(group.axes, count)

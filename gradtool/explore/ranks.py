@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.traits import reshaped, traits
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 
 _NEW = 2
@@ -120,7 +121,7 @@ def with_axis(array: Array, axis: int, rng: np.random.Generator) -> Array:
     What has to be of a kind, such as a symmetric matrix, is scaled as a whole.
     """
     wider = np.repeat(np.expand_dims(array, axis), _NEW, axis)
-    if array.dtype.kind not in "fc":
+    if not is_continuous(array.dtype):
         return wider
     along = tuple(_NEW if each == axis else 1 for each in range(wider.ndim))
     scaled = wider.shape if _is_free(array) else along

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 
 _CLOSE = 1e-6
@@ -55,7 +56,7 @@ def reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> 
         wrapped = np.take(wrapped, at, axis=axis)
         marks = (np.arange(new) >= old).reshape([-1 if a == axis else 1 for a in range(array.ndim)])
         is_new = np.take(is_new, at, axis=axis) | marks
-    if grows and array.dtype.kind in "fc" and not is_integral(array):
+    if grows and is_continuous(array.dtype) and not is_integral(array):
         factor = np.where(is_new, rng.uniform(*_SHRINKING, shape), 1.0)
         wrapped = (wrapped * factor).astype(array.dtype)
         if _is_square(array) and shape[-1] == shape[-2]:
@@ -77,7 +78,7 @@ def _with_diagonal(wrapped: Array, model: Array) -> Array:
 
 def redrawn(array: Array, rng: np.random.Generator) -> Array:
     """Other values of the same traits, each of the sign and about the size of one in `array`."""
-    if array.dtype.kind not in "fc" or is_integral(array):
+    if not is_continuous(array.dtype) or is_integral(array):
         return array
     factor = rng.uniform(*_SHRINKING, array.shape)
     return restored(array, (array * factor).astype(array.dtype))

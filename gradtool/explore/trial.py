@@ -108,7 +108,7 @@ def _observed(
 def _is_meaningful(seen: Observation) -> bool:
     """Return True if all outputs are finite, and one has a graph."""
     sizes = [
-        np.abs(o).max(initial=0.0) for o in seen.outputs if o is not None and o.dtype.kind in "fc"
+        np.abs(o).max(initial=0.0) for o in seen.outputs if o is not None and is_continuous(o.dtype)
     ]
     return any(seen.output_requires_grad) and all(size < _LARGEST for size in sizes)
 

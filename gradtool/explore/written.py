@@ -8,6 +8,7 @@ from gradtool.cases.written import is_serializable, one_line_snippet
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.explore.point import Point
+from gradtool.verify.protocol.coordinates import is_continuous
 
 _MOST_WRITTEN = 64
 """Entries of a tensor that are written out; a larger one is drawn anew from its shape."""
@@ -35,6 +36,6 @@ def _value(point: Point, at: int) -> Any:
         spec["shape"] = list(value.shape)
         if value.dtype.kind in "iu" and value.size:
             spec |= {"low": int(value.min()), "high": int(value.max()) + 1}
-    if value.dtype.kind in "fc" and at not in point.tracked:
+    if is_continuous(value.dtype) and at not in point.tracked:
         spec["requires_grad"] = False
     return spec

@@ -436,7 +436,9 @@ class Subject:
     @cached_property
     def _size(self) -> float:
         """The largest number that forward returns."""
-        outputs = [o for o in self.first.forward.outputs if o is not None and o.dtype.kind in "fc"]
+        outputs = [
+            o for o in self.first.forward.outputs if o is not None and is_continuous(o.dtype)
+        ]
         return max(float(np.abs(o[np.isfinite(o)]).max(initial=0.0)) for o in outputs)
 
     @cached_property

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.adapters.library import library
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Argument, Array, MemoryLayout, Primals
 
 
@@ -127,7 +128,7 @@ class Arguments:
             for placement, primal in zip(self._placements, primals, strict=True)
         ]
         for tensor, primal, needed in zip(tensors, primals, self.differentiable, strict=True):
-            if needed and primal.dtype.kind in "fc":
+            if needed and is_continuous(primal.dtype):
                 tensor.requires_grad = True
         return tensors
 
@@ -161,7 +162,7 @@ class Arguments:
         for placement, primal, needed, is_parameter in places:
             tensor = placement.tensor(primal)
             leaf = None
-            if needed and primal.dtype.kind in "fc":
+            if needed and is_continuous(primal.dtype):
                 leaf = tensor
                 leaf.requires_grad = True
                 tensor = leaf.clone()
@@ -198,7 +199,7 @@ def _argument(name: str, position: int, tensor: Any) -> Argument:
         position=position,
         shape=tuple(tensor.shape),
         dtype=dtype,
-        differentiable=tensor.requires_grad and dtype.kind in "fc",
+        differentiable=tensor.requires_grad and is_continuous(dtype),
     )
 
 

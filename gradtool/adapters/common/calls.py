@@ -17,6 +17,7 @@ from gradtool.adapters.common.recording import Record, Recorder
 from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import Outputs, library
 from gradtool.sandbox.user_errors import describe
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import (
     ChooseCotangents,
     Cotangents,
@@ -200,7 +201,7 @@ def change_in_place(tensor: Any) -> None:
     """
     array = library().array(tensor)
     moved = array.ravel()[::-1].reshape(array.shape).copy()
-    if array.dtype.kind in "fc":
+    if is_continuous(array.dtype):
         moved = np.asarray(moved * 0.75 + 0.25 * (moved == 0), dtype=array.dtype)
     # Through `data`, which autograd does not record; so the version has to be raised by hand.
     tensor.data.copy_(library().tensor(moved))

@@ -10,6 +10,7 @@ import numpy as np
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.vjp import Apply, copied
 from gradtool.adapters.library import library
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array, ChangedByJvp, Primals, Tangents
 
 
@@ -57,7 +58,7 @@ def _differing(found: Iterable[Array | None], expected: Sequence[Array | None]) 
 def _same(one: Array | None, other: Array | None) -> bool:
     if one is None or other is None:
         return True
-    return np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
+    return np.array_equal(one, other, equal_nan=is_continuous(one.dtype))
 
 
 def _outputs_and_tangents(

@@ -122,7 +122,7 @@ def _is_suspect(gradient: FloatArray, jitter: FloatArray, dtype: np.dtype) -> bo
 def _bearable(dtype: np.dtype) -> float:
     return (
         BEARABLE_JITTER.get(np.finfo(dtype).dtype.itemsize, np.inf)
-        if dtype.kind in "fc"
+        if is_continuous(dtype)
         else np.inf
     )
 

@@ -18,7 +18,7 @@ from gradtool.verify.oracle.oracle import Query, numeric_derivative, working_eps
 from gradtool.verify.oracle.sampler import Sampler, widened
 from gradtool.verify.oracle.steps import epsilon, power_of_two, scales
 from gradtool.verify.oracle.symmetric_directions import SymmetricDirections
-from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous
 from gradtool.verify.protocol.differentiable import Differentiable
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import Directions, generator
@@ -74,7 +74,7 @@ class Numeric:
     @property
     def working_eps(self) -> float:
         """The precision that the function shows at this point."""
-        finest = max((epsilon(p.dtype) for p in self.point if p.dtype.kind in "fc"), default=0.0)
+        finest = max((epsilon(p.dtype) for p in self.point if is_continuous(p.dtype)), default=0.0)
         return working_eps(self._noise, self._sampler.base, finest)
 
     @property

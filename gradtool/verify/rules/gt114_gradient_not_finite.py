@@ -75,6 +75,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Evidence, Severity
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
@@ -121,7 +122,7 @@ def _flaw(name: str, gradient: Array) -> Flaw | None:
 
 
 def _is_finite(array: Array | None) -> bool:
-    return array is None or array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
+    return array is None or not is_continuous(array.dtype) or bool(np.isfinite(array).all())
 
 
 RULE = Rule(

@@ -112,7 +112,7 @@ def _flaw(subject: Subject) -> Flaw | None:
             hint="add a case with a floating-point tensor that requires a gradient",
         )
     outputs = [output for output in subject.first.forward.outputs if output is not None]
-    if not outputs or any(output.dtype.kind in "fc" for output in outputs):
+    if not outputs or any(is_continuous(output.dtype) for output in outputs):
         return None
     kinds = " or ".join(sorted({str(output.dtype) for output in outputs}))
     return Flaw(

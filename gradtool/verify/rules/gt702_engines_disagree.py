@@ -65,6 +65,7 @@ import numpy as np
 
 from gradtool.results.report import Severity
 from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered
 from gradtool.verify.rules._runs import failure_of_run, gradient_difference, same_output
 from gradtool.verify.thresholds.rules import ENGINES_COTANGENT_ROUNDINGS, ENGINES_DIFFERENCE
@@ -112,7 +113,7 @@ def _close(one: Array, other: Array, sent: float = 0.0) -> bool:
     Or by roundings of cotangents of the size `sent`: where factors cancel, as ``1 - tanh(x)**2``
     does far out, they are all that is left.
     """
-    if one.shape != other.shape or one.dtype != other.dtype or one.dtype.kind not in "fc":
+    if one.shape != other.shape or one.dtype != other.dtype or not is_continuous(one.dtype):
         return False
     size = np.abs(one[np.isfinite(one)]).max(initial=0.0)
     allowed = max(

@@ -48,6 +48,45 @@ def test_a_gradient_for_an_output_without_one_is_no_pass_when_strict() -> None:
         assert_right(Step, [(x,)], strict=True)
 
 
+NARROW = ["bfloat16", "float8_e4m3fn", "float8_e5m2"]
+"""Dtypes of ml_dtypes; NumPy gives the last one the kind of its own floats."""
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_an_output_in_a_dtype_that_numpy_lacks_cannot_be_compared(name: str) -> None:
+    class Quantized(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.to(getattr(torch, name))
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    (message,) = messages(Quantized, torch.randn(3, dtype=torch.float64, requires_grad=True))
+    assert message == (
+        f"nothing was checked: every output is {name}, and autograd never runs backward"
+    )
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize(("factor", "found"), [(2.0, set()), (3.0, {"GT101"})])
+def test_what_is_next_to_such_an_output_is_compared(
+    name: str, factor: float, found: set[str]
+) -> None:
+    class Scaled(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.to(getattr(torch, name)), x * 2
+
+        @staticmethod
+        def backward(ctx: Any, _: Any, g: Any) -> Any:
+            return g * factor
+
+    report = check(Scaled, [(torch.randn(3, dtype=torch.float64, requires_grad=True),)])
+    assert {finding.rule for finding in report.findings()} == found
+
+
 def test_a_case_in_which_nothing_asks_for_a_gradient_is_named() -> None:
     class Twice(Function):
         @staticmethod
