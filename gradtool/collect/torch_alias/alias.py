@@ -7,7 +7,7 @@ raises what Python would.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -83,6 +83,7 @@ class _Alias:
             previous, self._last_before = self._last_before, next(reversed(sys.modules))
             sys.modules.update(self._answers)
             sys.meta_path.insert(0, self._finder)
+            importlib.util.find_spec = _find_spec
             missing_names.complete_engine(_names_since(previous))
 
     def leave(self) -> None:
@@ -90,6 +91,7 @@ class _Alias:
         self._depth -= 1
         if self._depth == 0:
             sys.meta_path.remove(self._finder)
+            importlib.util.find_spec = _find_any_spec
             self._answers = _take_out(_names_since(self._last_before))
             sys.modules.update(self._hidden)
             missing_names.restore_engine()
@@ -128,6 +130,22 @@ class _Finder(MetaPathFinder):
         if loader is None:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
         return ModuleSpec(fullname, loader, is_package=True)
+
+
+_find_any_spec = importlib.util.find_spec
+
+
+def _find_spec(name: str, package: str | None = None) -> ModuleSpec | None:
+    """Find the spec of a module; None for an answered package that there is not.
+
+    The finder has to raise for it: an import would go on to the finders of installed packages.
+    """
+    try:
+        return _find_any_spec(name, package)
+    except ModuleNotFoundError as error:
+        if error.name == name and name.partition(".")[0] in _ANSWERED:
+            return None
+        raise
 
 
 _NO_TRITON = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import random
 import subprocess
 import sys
@@ -160,6 +160,24 @@ def test_triton_says_what_it_needs(answered: None) -> None:
     for name in ("triton", "triton.language"):
         with pytest.raises(ModuleNotFoundError, match="Triton kernels need PyTorch: "):
             importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", ["triton", "torch.no_such_module", "no_such_package"])
+def test_what_is_not_there_has_no_spec(answered: None, name: str) -> None:
+    assert importlib.util.find_spec(name) is None
+
+
+def test_what_is_there_has_a_spec(answered: None) -> None:
+    assert importlib.util.find_spec("torch.nn") is not None
+    with pytest.raises(ModuleNotFoundError, match="Triton kernels need PyTorch: "):
+        importlib.util.find_spec("triton.language")  # as for a submodule of what is missing
+
+
+def test_specs_are_found_as_before_afterwards() -> None:
+    before = importlib.util.find_spec
+    with answer_torch_imports():
+        assert importlib.util.find_spec is not before
+    assert importlib.util.find_spec is before
 
 
 @pytest.mark.parametrize(
