@@ -115,7 +115,9 @@ def _is_rough(subject: Subject) -> bool:
 
 def _far_out(subject: Subject, plain: Gradients) -> Flaw | None:
     """A flaw for cotangents far larger or smaller than a loss usually sends."""
-    factors = [each for each in FAR_COTANGENT_FACTORS if _is_in_range(plain, each)]
+    # The cotangents, too: those of a half-precision output underflow before they are sent.
+    numbers = (*plain, *subject.first.cotangents)
+    factors = [each for each in FAR_COTANGENT_FACTORS if _is_in_range(numbers, each)]
     for factor, found in _far_gradients(subject, factors).items():
         kept = tuple(None if p is None else f for f, p in zip(found, plain, strict=True))
         flaw = _unlike(subject, plain, kept, factor)
@@ -142,13 +144,13 @@ def _limited(subject: Subject, factors: list[float]) -> dict[float, Gradients]:
     return dict(zip(factors, found, strict=True))
 
 
-def _is_in_range(plain: Gradients, factor: float) -> bool:
+def _is_in_range(numbers: Gradients, factor: float) -> bool:
     """Return True if scaling by the factor neither overflows nor underflows on the way."""
-    for gradient in plain:
-        largest = 0.0 if gradient is None else float(np.abs(gradient).max(initial=0.0)) * factor
-        if gradient is None or not largest:
+    for array in numbers:
+        largest = 0.0 if array is None else float(np.abs(array).max(initial=0.0)) * factor
+        if array is None or not largest:
             continue
-        info = np.finfo(gradient.dtype)
+        info = np.finfo(array.dtype)
         with np.errstate(over="ignore"):
             fits = bool(info.tiny / info.eps < largest < info.max * info.eps)
         if info.eps > SINGLE_EPS or not fits:

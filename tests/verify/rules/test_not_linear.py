@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from gradtool.engine import autograd, enable_grad, float64, tensor
+import pytest
+
+from gradtool.engine import autograd, enable_grad, float16, float32, float64, tensor
 from gradtool.engine.autograd import Function
 from gradtool.testing import check
 
@@ -58,3 +60,41 @@ def test_roundings_that_do_not_add_up_are_no_finding() -> None:
 
 def test_another_path_for_ones_is_one() -> None:
     assert rules(DoubledForOnes) == {"GT107"}
+
+
+class LoweredSine(Function):
+    """An output whose cotangents have fewer digits and less range than the gradient."""
+
+    dtype: Any = float16
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.sin().to(LoweredSine.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output.to(float64) * x.cos()
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (tensor([0.4, -1.3, 0.7], dtype=float64, requires_grad=True),)
+
+
+class DoubledForLarge(LoweredSine):
+    """A gradient that doubles for cotangents beyond the usual size."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        grad = LoweredSine.backward(ctx, grad_output)
+        return grad * 2 if (grad_output.abs() > 4).any() else grad
+
+
+@pytest.mark.parametrize("dtype", [float16, float32])
+def test_cotangents_that_underflow_in_the_dtype_of_the_output_are_no_finding(
+    dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LoweredSine, "dtype", dtype)
+    assert "GT107" not in rules(LoweredSine)
+    assert "GT107" in rules(DoubledForLarge)
