@@ -22,6 +22,7 @@ from gradtool.verify.comparison.projection import passes
 from gradtool.verify.diagnosis import gated_gradients
 from gradtool.verify.diagnosis.low_precision import PrecisionLoss, low_precision_gradients
 from gradtool.verify.diagnosis.repaired_backward import Repairs
+from gradtool.verify.diagnosis.starting_points import is_starting_point
 from gradtool.verify.diagnosis.surrogate_gradients import surrogates
 from gradtool.verify.oracle.steps import scales
 from gradtool.verify.oracle.symmetric_directions import mirrored
@@ -325,7 +326,14 @@ class Subject:
     @cached_property
     def withheld(self) -> Judgement:
         """The judgement of the gradients that were None, taken as zero."""
-        return self._judge(self.first, self.missing)
+        return self._judge(self.first, [i for i in self.missing if i not in self.starting_points])
+
+    @cached_property
+    def starting_points(self) -> frozenset[int]:
+        """The arguments with None for a gradient that an iteration only starts from."""
+        if self._judgement(self.first, self.missing).worst in (Decision.PASS, Decision.KINK):
+            return frozenset()
+        return frozenset(i for i in self.missing if is_starting_point(self.first, i))
 
     def _judge(self, at: Derivatives, arguments: Sequence[int]) -> Judgement:
         judgement = self._judgement(at, arguments)

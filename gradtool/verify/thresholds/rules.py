@@ -83,6 +83,24 @@ cotangents not quite the sum of its gradients; another path for ones or zeros is
 Doubled or halved: iterations that stop at 1e-3 are granted, or reported (GT107).
 """
 
+STARTING_POINT_REST = 2.0**-10
+"""Unit: part of the largest output. What an iteration leaves of its starting point is below its
+tolerance, 1e-3 at the most. Doubled or halved: iterations that stop at 2e-3 are granted to depend
+on it, or those that stop at 1e-3 are asked for its gradient (GT106).
+"""
+
+STARTING_POINT_JUMP = 0.75
+"""Unit: part of the largest change between two looks. Smooth outputs change by nearly as much from
+the next look to the one after; where the iteration takes one step more, all changes at once.
+Doubled: only jumps there and back count. Halved: waves of 20 looks count as jumps (GT106).
+"""
+
+STARTING_POINT_LOOKS = 129
+"""Unit: points from a starting point to one that is farther by its size. Doubled: smooth outputs
+change less between two looks, for twice the calls. Halved: waves of a tenth of that size look like
+jumps (GT106).
+"""
+
 # ---- other calls and other points -----------------------------------------------------------
 
 OTHER_CALL_SHIFT = 2.0**-3
