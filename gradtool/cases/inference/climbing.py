@@ -28,7 +28,9 @@ from gradtool.cases.inference.drafts import (
     shape_of,
     smaller,
 )
+from gradtool.cases.inference.guards.options import options_of
 from gradtool.cases.inference.guards.repairs import read_repairs
+from gradtool.cases.inference.messages import Said, corrections
 from gradtool.cases.inference.operators import Operator
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import suggested, switched_off
@@ -147,7 +149,7 @@ class Climb:
             if step and (best is None or step.height > best.height):
                 best = step
         while best is not None and not best.is_done and self._is_open:
-            higher = self._repaired(best) or self._higher(best)
+            higher = self._repaired(best) or self._corrected(best) or self._higher(best)
             if higher is None:
                 break
             best = higher
@@ -199,6 +201,25 @@ class Climb:
             if changed.height > start.height or changed.is_done:
                 return changed
             step = changed
+        return None
+
+    def _corrected(self, start: Step) -> Step | None:
+        """The step with a value that the refusal asks for, in its message or its code, or None.
+
+        It counts as progress wherever it is refused next: the code for an option may stand above
+        the line that refuses all others.
+        """
+        said = Said(start.trial.refusal or "", start.trial.line)
+        names = [parameter.name for parameter in self._reading.parameters]
+        found = corrections(names, start.draft, said)
+        of_code = options_of(names, start.draft, start.trial.at)
+        for at, value in itertools.chain(found, of_code):
+            if not self._is_open:
+                return None
+            draft = (*start.draft[:at], value, *start.draft[at + 1 :])
+            step = self._step(self._settled(draft), start.site)
+            if step and (step.is_done or not _says_the_same(step, start, at)):
+                return step
         return None
 
     def _higher(self, start: Step) -> Step | None:
@@ -279,6 +300,12 @@ class Climb:
         names = [parameter.name for parameter in self._reading.parameters]
         spoken = [i for i, name in enumerate(names) if speaks_of(name, said)]
         return [*spoken, *(i for i in range(len(names)) if i not in spoken)]
+
+
+def _says_the_same(step: Step, start: Step, at: int) -> bool:
+    """Return True for the same message, but for the value at a position that it may quote."""
+    said = [(each.trial.refusal or "").replace(str(each.draft[at]), "") for each in (step, start)]
+    return said[0] == said[1]
 
 
 def speaks_of(name: str, said: str) -> bool:

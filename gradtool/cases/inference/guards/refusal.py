@@ -6,7 +6,10 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any
+
+import gradtool
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +22,8 @@ class Scene:
     """Its local variables."""
     namespace: Mapping[str, Any]
     """The globals that it sees."""
+    code: CodeType | None = None
+    """What it runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +31,8 @@ class Refusal:
     """The calls of functions of the user's file that led to an exception, outermost first."""
 
     scenes: Sequence[Scene]
+    everywhere: Sequence[Scene] = ()
+    """The calls of functions of any file but gradtool's own."""
 
     def argument_of(self, name: str, scene: Scene, arguments: Sequence[str]) -> str | None:
         """The argument of the outermost call that a variable of one of the calls holds."""
@@ -39,10 +46,14 @@ class Refusal:
 
 def refusal_of(error: BaseException, file: Path) -> Refusal | None:
     """The refusal that an exception is; None if it passed through no function of the file."""
-    frames = [
-        (frame, line)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if frame.f_code.co_filename == str(file)
+    frames = list(traceback.walk_tb(error.__traceback__))
+    every = [
+        (frame.f_code.co_filename, Scene(line, dict(frame.f_locals), frame.f_globals, frame.f_code))
+        for frame, line in frames
+        if not frame.f_code.co_filename.startswith(_OWN_FOLDER)
     ]
-    scenes = [Scene(line, dict(frame.f_locals), frame.f_globals) for frame, line in frames]
-    return Refusal(scenes) if scenes else None
+    scenes = [scene for name, scene in every if name == str(file)]
+    return Refusal(scenes, [scene for _, scene in every]) if scenes else None
+
+
+_OWN_FOLDER = str(Path(gradtool.__file__).parent)
