@@ -55,6 +55,7 @@ RIGHT = {
         "SyncedGradient",
     ],
     "callers": ["Reversible", "TreeSum"],
+    "asked": ["Windowed", "ScaledBy", "Amplitude", "Root"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }
@@ -87,6 +88,7 @@ AT_ONE_SHAPE = [
     "guarded::PinholeProject",
     "guarded::IsingEnergy",
     "guarded::Reorder",
+    "asked::SparseSolve",
 ]
 """Right ones for which one case is found, or two of the same shapes."""
 

@@ -213,6 +213,8 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"(.*_)?(level_?high|q_?max|quant_?max|qp|int_?max)", (7,)),
     (r"(.*_)?levels?", (16, 4)),
     (r"((num|n|w|a|weight|act)_?)?(bits?|bit_?width)|(.*_)bits", (4, 8, 2)),
+    (r"(.*_)?(max|num|n)?_?(iters?|iterations?)", (50, 2)),  # few, and what iterates is unfinished
+    (r"(.*_)?[ar]?tol(erance)?", (1e-10,)),
     (r"exponent|power|degree", (3, 2, 0.5)),
     (r"p|prob|probability|(drop(out)?|keep)(_?(p|prob|rate))?", (0.5, 2)),
     (r"eps|epsilon|.*_eps", (1e-5,)),
@@ -220,7 +222,7 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"(clip_|a_)?(min|low|lower|lo)(_?(val|value|bound))?|vmin", (-0.5,)),
     (r"(clip_|a_)?(max|high|upper|hi)(_?(val|value|bound))?|vmax", (0.75,)),
     (r"(num|n)_.*|n|k|num|count|steps?|chunks?|repeats?|shifts?|.*_(size|count)|ksize", (2, 3, 1)),
-    (r"kernel|window|iterations|order|diagonal|offset|start|length|block", (2, 1, 0)),
+    (r"kernel|window|order|diagonal|offset|start|length|block", (2, 1, 0)),
     (r"const|constant|value|alpha|lambd|lambda|lam|slope|.*_slope|coeffs?|coef", (0.75, 2)),
     (r"scale_factor|factor|multiplier|temperature|temp|tau|threshold|margin|delta", (0.75, 2)),
 ]  # fmt: skip

@@ -18,7 +18,8 @@ from gradtool.cases.inference.constructors import constructed
 from gradtool.cases.inference.drafts import as_written, places
 from gradtool.cases.inference.operators import Operator, is_shape
 from gradtool.cases.inference.reading import Reading
-from gradtool.cases.inference.roles import Role, roles
+from gradtool.cases.inference.roles import Role, plain_values, roles
+from gradtool.cases.inference.sparse import sparse_arguments
 from gradtool.cases.inference.stand_ins import (
     SmoothFunction,
     Supplier,
@@ -39,7 +40,12 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         # A tensor would be accepted, for `x.to(other)` takes one too, and show nothing.
         yield from ({"literal": library().torch.float64}, {"literal": library().torch.float32})
         return
-    shape = reading.shapes.concrete().get(name)
+    known = reading.shapes.concrete()
+    shape = known.get(name)
+    names = [each.name for each in reading.parameters]
+    sparse = sparse_arguments(names, known)
+    if name in sparse:
+        yield sparse[name]
     yield from _not_numeric(reading, parameter, use)
     size = reading.shapes.sizes().get(name)
     if size is not None and shape is None:
@@ -61,7 +67,8 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     elif shape is not None:
         yield _tensor(shape, reading.clues.range_of(name))
     if use.is_count and not use.attributes:
-        yield from (2, 1, 3)
+        named = [value for value in plain_values(parameter) if type(value) is int]
+        yield from dict.fromkeys((*named, 2, 1, 3))
     if parameter.name.endswith("kwargs"):
         yield {"literal": {}}
     if use.loops and re.search(r"list|tuple|sequence|iterable", str(parameter.annotation), re.I):

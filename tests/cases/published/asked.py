@@ -1,0 +1,115 @@
+"""Functions that say in the message or the code of a refusal what they take."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import Function
+
+WINDOWS = {"hann": 0.5, "hamming": 0.54}
+
+
+def tapered(x, kind):
+    if kind.lower() not in WINDOWS:
+        raise ValueError(f"no such window: {kind}")
+    at = torch.arange(x.shape[-1], dtype=x.dtype) / x.shape[-1]
+    alpha = WINDOWS[kind.lower()]
+    return alpha - (1 - alpha) * torch.cos(6.28 * at)
+
+
+class Windowed(Function):
+    """The options are the keys of a table that a helper looks up."""
+
+    @staticmethod
+    def forward(ctx, x, kind):
+        window = tapered(x, kind)
+        ctx.save_for_backward(window)
+        return x * window
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (window,) = ctx.saved_tensors
+        return grad_output * window, None
+
+
+def settled(algo):
+    fit = dict(zip(("lu", "qr"), (2.0, 3.0)))
+    try:
+        return fit[algo]
+    except KeyError:
+        raise ValueError(f"Unknown algorithm: {algo}. Available: lu, qr") from None
+
+
+class ScaledBy(Function):
+    """The options are listed in a message, and the code for them stands above it."""
+
+    @staticmethod
+    def forward(ctx, x, algo, thorough):
+        if not isinstance(thorough, bool):
+            raise TypeError("thorough must be of type bool, got another type instead")
+        ctx.factor = settled(algo)
+        ctx.thorough = thorough
+        return x * ctx.factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, None, None
+
+
+class Amplitude(Function):
+    """Complex values are asked for in words."""
+
+    @staticmethod
+    def forward(ctx, values):
+        if "complex" not in str(values.dtype):
+            raise TypeError("Values must have a dtype of torch.complex64 or torch.complex128")
+        ctx.save_for_backward(values)
+        return (values * values.conj()).real
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (values,) = ctx.saved_tensors
+        return 2 * grad_output * values
+
+
+def dense(val, row, col, shape):
+    if len(row) != len(val) or len(col) != len(val):
+        raise ValueError("all index and data arrays must have the same length")
+    if shape[0] != shape[1]:
+        raise ValueError(f"a solve requires a square matrix, got {tuple(shape)}")
+    matrix = torch.zeros(tuple(shape), dtype=val.dtype)
+    matrix[row, col] = val
+    return matrix
+
+
+class SparseSolve(Function):
+    """The matrix comes as values, rows, columns and a shape."""
+
+    @staticmethod
+    def forward(ctx, val, row, col, shape, b):
+        u = torch.linalg.solve(dense(val, row, col, shape), b)
+        ctx.save_for_backward(val, row, col, u)
+        ctx.shape = shape
+        return u
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        val, row, col, u = ctx.saved_tensors
+        grad_b = torch.linalg.solve(dense(val, row, col, ctx.shape).T, grad_output)
+        return -grad_b[row] * u[col], None, None, None, grad_b
+
+
+class Root(Function):
+    """It is right after enough iterations."""
+
+    @staticmethod
+    def forward(ctx, x, num_iters):
+        root = torch.ones_like(x)
+        for _ in range(num_iters):
+            root = 0.5 * (root + (x.abs() + 0.1) / root)
+        ctx.save_for_backward(x, root)
+        return root
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, root = ctx.saved_tensors
+        return grad_output * x.sign() / (2 * root), None
