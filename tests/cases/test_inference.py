@@ -16,6 +16,7 @@ import gradtool.engine as torch
 from gradtool.cases.advice import how_to_give_a_case
 from gradtool.cases.inference.clues import Clues, read_clues
 from gradtool.cases.inference.documentation import alternatives
+from gradtool.cases.inference.roles import plain_values
 from gradtool.cases.inference.search import BUDGET, OTHER_DTYPES_BUDGET, SearchResult, Trial, infer
 from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.checkable import Checkable
@@ -27,6 +28,7 @@ from gradtool.engine._placeholder import EngineLacksError
 from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Verdict
 from gradtool.run.runner import check
+from gradtool.testing import check as check_api
 from tests.conftest import Write
 from tests.options import check_options
 
@@ -279,6 +281,67 @@ def test_a_subclass_of_tensor_is_not_constructed(write: Write) -> None:
     (finding,) = check(check_options(paths=("packed.py",), isolation=True)).findings()
     assert finding.rule == "GT002"
     assert finding.message.startswith("found no arguments")
+
+
+class SquareRoot(torch.autograd.Function):
+    """The square root by Newton's method, and the gradient of what it converges to."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, num_iters: Any) -> Any:
+        root = torch.ones_like(x)
+        for _ in range(num_iters):
+            root = (root + (x * x + 1) / root) / 2
+        ctx.save_for_backward(x, root)
+        return root
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        x, root = ctx.saved_tensors
+        return grad * x / root, None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["num_iters", "n_iter", "max_iter", "maxiter", "iterations", "max_iterations", "newton_iters"],
+)
+def test_iterations_are_enough_to_converge(name: str) -> None:
+    parameter = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    assert plain_values(parameter)[0] == 100
+
+
+@pytest.mark.parametrize("name", ["n", "num", "iterator", "num_items", "criteria", "literal"])
+def test_other_numbers_are_small(name: str) -> None:
+    parameter = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    assert 100 not in plain_values(parameter)
+
+
+def test_a_solver_is_right_at_the_iterations_that_are_inferred() -> None:
+    assert check_api(SquareRoot).verdict is Verdict.PASS
+    few = [(torch.randn(3, dtype=torch.float64, requires_grad=True), 2)]
+    assert check_api(SquareRoot, few).verdict is Verdict.FAIL
+
+
+class CallsInBackward(torch.autograd.Function):
+    """x³, whose derivative is passed; `gate` is a flag that nothing but backward looks at."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, slope: Any, gate: Any) -> Any:
+        ctx.slope = slope
+        ctx.gate = gate
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        slope, gate = ctx.slope, ctx.gate
+        (x,) = ctx.saved_tensors
+        return grad * slope(x) if gate else grad * slope(x) / 2, None, None
+
+
+def test_names_that_are_given_together_in_backward_stand_for_parameters() -> None:
+    """Kept tensors in their place would be called, or asked for a truth value."""
+    uses = read_clues(CallsInBackward, ("x", "slope", "gate")).uses
+    assert (uses.called, uses.tested) == ({"slope"}, {"gate"})
 
 
 class Chain(torch.autograd.Function):

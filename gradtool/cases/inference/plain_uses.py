@@ -92,10 +92,11 @@ def _uses(
         names: Where names differ from those of parameters: these, and attributes of the context,
             with the parameters that they stand for. No other names are then yielded.
     """
+    renamed = {id(value) for _, value in _renamed(node)}
     for parent in ast.walk(node):
         for child in ast.iter_child_nodes(parent):
             name = _name(child, names)
-            if name is None or _keeps(parent, child, kept):
+            if name is None or id(child) in renamed or _keeps(parent, child, kept):
                 continue
             yield name, _kind(parent, child)
 
@@ -122,12 +123,27 @@ def _keeps(parent: ast.AST, child: ast.AST, kept: dict[str, str]) -> bool:
 def _aliases(node: FunctionNode, kept: Mapping[str, str]) -> dict[str, str]:
     """Local names for what the context keeps: ``steps = ctx.steps``."""
     return {
-        target.id: kept[ast.unparse(found.value)]
-        for found in ast.walk(node)
-        if isinstance(found, ast.Assign) and ast.unparse(found.value) in kept
-        for target in found.targets
-        if isinstance(target, ast.Name)
+        target: kept[ast.unparse(value)]
+        for target, value in _renamed(node)
+        if ast.unparse(value) in kept
     }
+
+
+def _renamed(node: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
+    """Yield local names with what they are given, also by ``a, b = ctx.a, ctx.b``."""
+    assignments = (each for each in ast.walk(node) if isinstance(each, ast.Assign))
+    for found in assignments:
+        for target in found.targets:
+            pairs = _pairs(target, found.value)
+            yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    match target, value:
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            yield from zip(targets, values, strict=True)
+        case _:
+            yield target, value
 
 
 def _attributes(backward: FunctionNode, stand_for: Mapping[str, str]) -> dict[str, frozenset[str]]:
