@@ -167,14 +167,57 @@ class SavesCount(torch.autograd.Function):
         return grad * ctx.saved_tensors[1], None
 
 
-def test_what_forward_may_not_save_is_not_hidden_by_arguments_that_save_nothing() -> None:
-    """Text times a number is no tensor: nothing is saved for it, and nothing is refused."""
-    with pytest.raises(NoCase) as none:
-        resolve_cases(checkable_class(SavesCount), Settings())
-    assert none.value.message.endswith(
-        "TypeError: save_for_backward can only save variables, but argument 1 is of type int"
+def test_what_forward_saves_in_every_call_is_reported() -> None:
+    (finding,) = check_api(SavesCount).findings()
+    assert (finding.rule, finding.message) == (
+        "GT003",
+        "forward raised TypeError: save_for_backward can only save variables, but argument 1 is of "
+        "type int",
     )
-    assert str(none.value.hint).endswith("SavesCount: {cases: [{args: [{shape: [3, 4]}]}]}")
+
+
+class SavesFactor(torch.autograd.Function):
+    """Only a tensor may be saved; a factor that is a number is refused."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: Any) -> Any:
+        ctx.save_for_backward(x, factor)
+        return x * factor
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        x, factor = ctx.saved_tensors
+        return grad * factor, (grad * x).sum_to_size(factor.shape)
+
+
+def test_what_some_argument_makes_right_is_no_mistake() -> None:
+    assert check_api(SavesFactor).verdict is Verdict.PASS
+
+
+class ReturnsList(torch.autograd.Function):
+    """A list counts as one gradient, in any call."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, bound: Any) -> Any:
+        if bound not in ("dct2", "dft"):
+            raise ValueError(bound)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return [grad * 2, None]
+
+
+class ReturnsTuple(ReturnsList):
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2, None
+
+
+def test_a_wrong_number_of_gradients_in_every_call_is_reported() -> None:
+    (finding,) = check_api(ReturnsList).findings()
+    assert finding.rule == "GT102"
+    assert check_api(ReturnsTuple).verdict is Verdict.PASS
 
 
 def test_a_keyword_only_parameter_is_to_be_made_positional() -> None:
@@ -300,19 +343,23 @@ class SquareRoot(torch.autograd.Function):
         return grad * x / root, None
 
 
+ENOUGH = 50
+"""Iterations after which most solvers have converged."""
+
+
 @pytest.mark.parametrize(
     "name",
     ["num_iters", "n_iter", "max_iter", "maxiter", "iterations", "max_iterations", "newton_iters"],
 )
 def test_iterations_are_enough_to_converge(name: str) -> None:
     parameter = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    assert plain_values(parameter)[0] == 100
+    assert plain_values(parameter)[0] == ENOUGH
 
 
 @pytest.mark.parametrize("name", ["n", "num", "iterator", "num_items", "criteria", "literal"])
 def test_other_numbers_are_small(name: str) -> None:
     parameter = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    assert 100 not in plain_values(parameter)
+    assert ENOUGH not in plain_values(parameter)
 
 
 def test_a_solver_is_right_at_the_iterations_that_are_inferred() -> None:

@@ -6,7 +6,7 @@ import inspect
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gradtool.adapters.library import library
@@ -32,6 +32,7 @@ from gradtool.cases.inference.drafts import (
     shape_of,
 )
 from gradtool.cases.inference.guards.repairs import read_repairs
+from gradtool.cases.inference.mistakes import Furthest
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
@@ -80,6 +81,9 @@ def find_cases(
 ) -> SearchResult:
     """Find cases that forward accepts; those of a caller if nothing else shows any.
 
+    Where every call breaks the same contract, one that does is the case: its rule says what is
+    wrong.
+
     Args:
         checkable: The Function or callable.
         parameters: Its parameters, without ctx.
@@ -87,6 +91,17 @@ def find_cases(
         tries: Tries a case.
         gaps: Errors that begin an objection which no arguments can meet.
     """
+    furthest = Furthest(tries.attempt)
+    search = _cases(checkable, parameters, clues, replace(tries, attempt=furthest.attempt), gaps)
+    mistaken = None if search.cases else furthest.mistaken(parameters)
+    if mistaken is not None:
+        search.cases = [mistaken]
+    return search
+
+
+def _cases(
+    checkable: Checkable, parameters: Parameters, clues: Clues, tries: Tries, gaps: tuple[str, ...]
+) -> SearchResult:
     search = _own_cases(checkable, parameters, clues, tries, gaps)
     if search.cases or not checkable.is_function or search.objection.startswith(gaps):
         return search

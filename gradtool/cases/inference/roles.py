@@ -221,8 +221,6 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"(.*_)?(momentum|decay|rate)", (0.1,)),
     (r"(clip_|a_)?(min|low|lower|lo)(_?(val|value|bound))?|vmin", (-0.5,)),
     (r"(clip_|a_)?(max|high|upper|hi)(_?(val|value|bound))?|vmax", (0.75,)),
-    # Enough to converge: what an iteration leaves undone is no part of its gradient.
-    (r"(.*_)?(n|num|nb|max)?_?iter(s|ations?)?", (100, 2)),
     (r"(num|n)_.*|n|k|num|count|steps?|chunks?|repeats?|shifts?|.*_(size|count)|ksize", (2, 3, 1)),
     (r"kernel|window|order|diagonal|offset|start|length|block", (2, 1, 0)),
     (r"const|constant|value|alpha|lambd|lambda|lam|slope|.*_slope|coeffs?|coef", (0.75, 2)),

@@ -65,11 +65,10 @@ class Trial:
 BEYOND_LINES = 10**8
 """A number that no line has; stages beyond forward's lines have this one and larger ones."""
 
-_IN_RESULT, _IN_BACKWARD, _THROUGH = BEYOND_LINES, 10**9, 10**10
-"""Stages in place of a line: forward ran, its result was accepted, and backward ran too."""
-
-_IN_SAVING = _IN_RESULT + 1
-"""The stage in which the library looks at what forward saved."""
+_IN_SAVING, _IN_RESULT, _IN_BACKWARD, _THROUGH = BEYOND_LINES, BEYOND_LINES + 1, 10**9, 10**10
+"""Stages in place of a line: forward ran, what it saved and its result were accepted, and backward
+ran too.
+"""
 
 
 def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:

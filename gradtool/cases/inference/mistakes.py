@@ -1,0 +1,55 @@
+"""Mistakes that no arguments avoid: every call that comes far enough breaks the same contract."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+
+from gradtool.cases.inference.candidates import Parameters
+from gradtool.cases.inference.drafts import asks
+from gradtool.cases.inference.trials import Trial
+from gradtool.config.schema import CaseConfig
+
+_COUNTS = re.compile(r"incorrect number of gradients \(expected \d+, got (\d+)\)")
+"""Matches the objection to the number of gradients: that number."""
+
+
+class Furthest:
+    """The case that came furthest, of those with a tensor that asks for a gradient.
+
+    Args:
+        attempt: Tries a case.
+    """
+
+    def __init__(self, attempt: Callable[[CaseConfig], Trial]) -> None:
+        self._attempt = attempt
+        self._case: CaseConfig | None = None
+        self._trial = Trial()
+
+    def attempt(self, case: CaseConfig) -> Trial:
+        """Try a case, and remember it if it comes further than all before."""
+        trial = self._attempt(case)
+        if trial.reached > self._trial.reached and any(map(asks, case.args)):
+            self._case, self._trial = case, trial
+        return trial
+
+    def mistaken(self, parameters: Parameters) -> CaseConfig | None:
+        """Return the case if other arguments would break the same contract; otherwise None.
+
+        What is no tensor is saved whatever the arguments are, and backward returns fewer gradients
+        than the parameters that a call has to give.
+        """
+        if self._trial.broken == "saved-type":
+            return self._case
+        counted = _COUNTS.search(self._trial.doubt or "")
+        if self._trial.broken != "gradient-count" or counted is None:
+            return None
+        return self._case if int(counted[1]) < _required(parameters) else None
+
+
+def _required(parameters: Parameters) -> int:
+    """Count the parameters that a call has to give; 0 if a call may give any number."""
+    if any(each.kind == each.VAR_POSITIONAL for each in parameters):
+        return 0
+    return sum(each.default is inspect.Parameter.empty for each in parameters)
