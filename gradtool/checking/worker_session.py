@@ -85,11 +85,16 @@ class WorkerSession:
                 return DiscoveryResult()
             loaded = self._load(path, settings)
         except LoadError as error:
-            return DiscoveryResult(problem=not_imported(shown, error, settings))
+            problem = not_imported(shown, error, settings, path=discovery.path)
+            return DiscoveryResult(problem=problem)
         except Terminated as error:
             found = self._slice(path, settings)
             problem = import_terminated(
-                shown, error.termination, settings, in_part=found is not None
+                shown,
+                error.termination,
+                settings,
+                in_part=found is not None,
+                path=discovery.path,
             )
             if found is None:
                 return DiscoveryResult(problem=problem)
@@ -100,7 +105,8 @@ class WorkerSession:
         with loaded.active():
             checkables = self._requested(discovery, loaded)
         if not checkables and loaded.first_failure is not None:
-            return DiscoveryResult(problem=not_imported(shown, loaded.first_failure, settings))
+            problem = not_imported(shown, loaded.first_failure, settings, path=discovery.path)
+            return DiscoveryResult(problem=problem)
         if loaded.failure is not None and problem is None:
             problem = not_imported(shown, loaded.failure, settings, in_part=True)
         return DiscoveryResult(

@@ -7,8 +7,10 @@ it die.
 from __future__ import annotations
 
 import linecache
+from pathlib import Path
 
-from gradtool.collect.loader import LoadError
+from gradtool.collect.declared import declared_functions
+from gradtool.collect.loader import LoadError, parse
 from gradtool.collect.unchecked import Purpose, Unchecked
 from gradtool.config.entries import Entry
 from gradtool.config.settings import Settings
@@ -79,14 +81,23 @@ def termination_result(
 
 
 def import_terminated(
-    shown: str, termination: Termination, settings: Settings, *, in_part: bool = False
+    shown: str,
+    termination: Termination,
+    settings: Settings,
+    *,
+    in_part: bool = False,
+    path: str | None = None,
 ) -> CheckResult:
-    """GT001 for a module whose import was terminated; a warning if a part was imported then."""
+    """GT001 for a module whose import was terminated; a warning if a part was imported then.
+
+    It names the Functions that the file at `path` declares.
+    """
     finding = make_finding(
         codes.NOT_IMPORTED,
         shown,
         settings,
-        message=f"its import {termination.message}{_slow(termination)}{_IN_PART * in_part}",
+        message=f"its import {termination.message}{_slow(termination)}"
+        f"{_IN_PART if in_part else _left_unchecked(path)}",
         location=termination.location or Location(path=shown),
         severity=Severity.WARNING if in_part else None,
         hint=termination.hint,
@@ -107,11 +118,17 @@ def _slow(termination: Termination) -> str:
 
 
 def not_imported(
-    shown: str, error: LoadError, settings: Settings, *, in_part: bool = False
+    shown: str,
+    error: LoadError,
+    settings: Settings,
+    *,
+    in_part: bool = False,
+    path: str | None = None,
 ) -> CheckResult:
     """GT001 for the module `shown`, of which a part may have been imported all the same.
 
-    Then it is a warning, unless code of the user's own fails.
+    Then it is a warning, unless code of the user's own fails. Otherwise it names the Functions that
+    the file at `path` declares.
     """
     cause = error.cause
     is_warning = in_part and not error.is_of_users
@@ -119,7 +136,7 @@ def not_imported(
         codes.NOT_IMPORTED,
         shown,
         settings,
-        message=f"{error.message}{_IN_PART if in_part else ''}",
+        message=f"{error.message}{_IN_PART if in_part else _left_unchecked(path)}",
         location=(cause.location if cause else None) or Location(path=shown),
         severity=Severity.WARNING if is_warning else None,
         hint=error.hint,
@@ -128,6 +145,17 @@ def not_imported(
     if is_warning:
         return CheckResult(rule=finding.rule, verdict=Verdict.FAIL, findings=(finding,))
     return could_not_run(finding)
+
+
+def _left_unchecked(path: str | None) -> str:
+    """Name the Functions of a file, by its syntax tree: no report of the module lists them."""
+    try:
+        tree = parse(Path(path)) if path else None
+    except LoadError:
+        tree = None
+    names = [f"`{each.name}`" for each in declared_functions(tree)] if tree else []
+    verb = "is" if len(names) == 1 else "are"
+    return f"; {', '.join(names)} {verb} not checked" if names else ""
 
 
 _IN_PART = "; only the code that its Functions need was imported"

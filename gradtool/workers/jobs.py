@@ -101,11 +101,11 @@ class DiscoveryJob:
 
     def died(self, death: Death) -> None:
         """Answer that the module cannot be loaded, and why."""
+        shown, path = self._discovery.shown, self._discovery.path
         settings = self._discovery.settings
-        termination = death.termination(settings, Path(self._discovery.path).parent)
-        self.answer = DiscoveryResult(
-            problem=import_terminated(self._discovery.shown, termination, settings)
-        )
+        termination = death.termination(settings, Path(path).parent)
+        problem = import_terminated(shown, termination, settings, path=path)
+        self.answer = DiscoveryResult(problem=problem)
         self.done = True
 
 

@@ -300,7 +300,7 @@ def _not_examined(discovery: Discovery, error: BaseException) -> CheckResult:
         UserError(type(error).__name__, None, text),
         "check whether the code replaced attributes of a function, class, module or exception",
     )
-    return not_imported(discovery.shown, problem, discovery.settings)
+    return not_imported(discovery.shown, problem, discovery.settings, path=discovery.path)
 
 
 def _out_of_the_way(descriptor: int) -> int:

@@ -622,6 +622,36 @@ def test_an_interrupt_leaves_what_was_done(write: Write) -> None:
     assert [len(function.cases) for _, function in report.functions()] == [1, 0]
 
 
+UNMADE = """
+import os
+
+from torch.autograd import Function
+
+
+class One(Function):
+    class Inner(Function):
+        {stops}
+
+
+class Other:
+    pass
+"""
+
+
+@pytest.mark.parametrize("stops", ["width = {}['width']", "os._exit(3)"])
+def test_functions_of_a_module_that_does_not_import_are_named(write: Write, stops: str) -> None:
+    write({"a.py": UNMADE.replace("{stops}", stops)})
+    (finding,) = run("a.py", isolation=True).findings()
+    assert finding.rule == "GT001"
+    assert finding.message.endswith("; `One`, `One.Inner` are not checked")
+
+
+def test_a_module_without_functions_names_none(write: Write) -> None:
+    write({"a.py": "raise KeyError('Function')\n\n\nclass Other:\n    pass\n"})
+    (finding,) = run("a.py", isolation=True).findings()
+    assert finding.message.endswith("raised KeyError: 'Function'")
+
+
 def test_an_interrupt_while_modules_load_leaves_an_empty_report(write: Write) -> None:
     write({"a.py": "raise KeyboardInterrupt"})
     report = run("a.py")

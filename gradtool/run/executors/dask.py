@@ -142,7 +142,8 @@ def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> UnitResult:
 
 def _lost_discovery(discovery: Discovery) -> DiscoveryResult:
     lost = crashed("every cluster worker that ran it died")
-    return DiscoveryResult(problem=import_terminated(discovery.shown, lost, discovery.settings))
+    problem = import_terminated(discovery.shown, lost, discovery.settings, path=discovery.path)
+    return DiscoveryResult(problem=problem)
 
 
 # What follows runs on the cluster.
