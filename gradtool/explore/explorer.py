@@ -43,9 +43,12 @@ _CONFIRMED_BY = (
 _FURTHER = ("GT109", "GT201", "GT202", "GT301", "GT302", "GT401", "GT403")
 """Rules about other derivatives and batches, checked at some variants where all else is right.
 
-These are the last one of options, which changes all at once, the last one of special values, and
-the first ones that took another branch.
+These are the last one of options, which changes all at once, the last one of special values, the
+first ones that took another branch, and the first ones for batches.
 """
+
+_MOST_BATCHED = 2
+"""Variants for batches that are checked further."""
 
 _MOST_BRANCHING = {"quick": 3, "deep": 20}
 """Variants that are checked further for the branch that they took."""
@@ -85,6 +88,7 @@ def explore(
     found: dict[tuple[str, str], Discovered] = {}
     right: dict[bool, tuple[ResolvedCase, Variant]] = {}
     branching: list[tuple[ResolvedCase, Variant]] = []
+    batched: list[tuple[ResolvedCase, Variant]] = []
     turns = {id(case): Turns() for case in cases}
     streams = [
         variants(checkable, case, at, branches, turns[id(case)])
@@ -109,6 +113,8 @@ def explore(
             outcomes = confirmed(checkable, case, variant, _first_order(settings))
             if outcomes:
                 variant, outcomes = _shrunk(checkable, case, variant, outcomes, settings)
+        elif trial.answer is Answer.RIGHT and variant.is_for_batches:
+            batched.append((case, variant))
         elif trial.answer is Answer.RIGHT and (variant.is_plain or variant.is_less_special):
             right[variant.is_plain] = case, variant
             if variant.is_plain:
@@ -118,7 +124,8 @@ def explore(
                 key = (outcome.rule.code, _argument(outcome))
                 found.setdefault(key, Discovered(case, variant, outcome))
     if not found:
-        at = {id(variant): (case, variant) for case, variant in (*branching, *right.values())}
+        chosen = (*branching, *right.values(), *batched[:_MOST_BATCHED])
+        at = {id(variant): (case, variant) for case, variant in chosen}
         return list(_further(checkable, at.values(), settings)), branches.result
     return list(found.values()), branches.result
 

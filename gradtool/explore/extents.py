@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.adapters.library import library
 from gradtool.explore.point import Growth, Point, Variant
 from gradtool.explore.traits import reshaped
 from gradtool.verify.protocol.coordinates import is_continuous
@@ -129,8 +130,12 @@ def _pinned(point: Point) -> set[int]:
             pinned |= {int(flat[-1]), int(flat.sum()), int(array.max())}
     for at in point.plain:
         value = point.values[at]
-        if isinstance(value, list | tuple) and all(type(each) is int for each in value):
+        if not isinstance(value, list | tuple):
+            continue
+        if all(type(each) is int for each in value):
             pinned |= {*value, sum(value), int(np.prod(value)) if value else 1}
+        elif any(isinstance(each, library().Tensor) for each in value):
+            pinned.add(len(value))  # As of weights, one for each tensor.
     return pinned
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from gradtool.adapters.common.batching import has_own_vmap
 from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
@@ -22,6 +23,7 @@ from gradtool.explore.offset import offset
 from gradtool.explore.optional import optional
 from gradtool.explore.plain import plain, with_defaults
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.ranks import below_vmap
 from gradtool.explore.reading.constraints import constraints
 from gradtool.explore.reading.source import (
     blocks,
@@ -37,6 +39,7 @@ from gradtool.explore.reading.source import (
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.removed import both_signs, other_lengths
 from gradtool.explore.shares import shares
+from gradtool.explore.starred import starred
 from gradtool.explore.ties import levels, ties
 from gradtool.explore.trial import exact_gradients, read_as_symmetric
 from gradtool.explore.values import (
@@ -105,6 +108,8 @@ def _streams(
     yield "branches", guided(point, branches, parameters, rng, moves_values=moves_values)
     families = _of_arguments(checkable, case, point) | _of_tensors(checkable, case, point)
     families |= _of_indices(checkable, point)
+    if has_own_vmap(checkable.obj):
+        families["ranks below vmap"] = lambda: below_vmap(point, generator(case.seed, "vmap"))
     if moves_values:
         families |= _beside_values(checkable, case, point, branches)
     yield from ((name, family()) for name, family in families.items())
@@ -142,6 +147,7 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
             draws("beside options"),
         ),
         "ignored labels": lambda: ignored(function, full),
+        "any number of tensors": lambda: starred(point, parameters),
     }
 
 

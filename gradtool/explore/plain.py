@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from typing import Any
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading import names
+from gradtool.explore.records import changed_field, fields_of, is_record, with_field
 
 _LARGEST_GUARD = 0.01
 
@@ -65,21 +67,25 @@ def plain(
     for turn in range(max((len(values) for _, values in options), default=0)):
         for at, values in options:
             if turn < len(values):
-                name, before, value = full.names[at], full.values[at], values[turn]
-                change = f"`{name}` is {value!r}, not {before!r}"
                 yield Variant(
-                    full.having({at: value}),
-                    change,
+                    full.having({at: values[turn]}),
+                    _change(full, at, values[turn]),
                     is_plain=True,
-                    may_raise=_may_raise(full.names[at], value, divided),
+                    may_raise=_may_raise(full.names[at], values[turn], divided),
                 )
     first = {at: values[0] for at, values in options if values}
     if len(first) > 1:
-        change = ", and ".join(
-            f"`{full.names[at]}` is {value!r}, not {full.values[at]!r}"
-            for at, value in first.items()
-        )
+        change = ", and ".join(_change(full, at, value) for at, value in first.items())
         yield Variant(full.having(first), change, is_plain=True)
+
+
+def _change(point: Point, at: int, value: Any) -> str:
+    """Say which value an argument, or one of its fields, has instead of that of the case."""
+    name, before = point.names[at], point.values[at]
+    if is_record(before):
+        field, before, value = changed_field(before, value)
+        name = f"{name}[{field!r}]" if isinstance(point.values[at], dict) else f"{name}.{field}"
+    return f"`{name}` is {value!r}, not {before!r}"
 
 
 def is_kept(name: str, value: Any) -> bool:
@@ -108,7 +114,9 @@ def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Poin
 def _may_raise(name: str, value: Any, divided: Collection[str]) -> bool:
     """Return True for what forward may accept by accident, as a number of parts with a rest."""
     is_part = names.is_count(name) or name in divided
-    return isinstance(value, tuple | list) or (isinstance(value, int) and is_part)
+    return (
+        isinstance(value, tuple | list) or is_record(value) or (isinstance(value, int) and is_part)
+    )
 
 
 def _is_more(value: Any, point: Point, at: int) -> bool:
@@ -124,6 +132,8 @@ def _other_values(
     if names.is_axis(name) and not isinstance(value, bool):
         rank = max((array.ndim for _, array in point.continuous()), default=0)
         yield from _other_axes(value, rank)
+    elif is_record(value):
+        yield from _other_records(value, step)
     elif isinstance(value, tuple | list):
         yield from _other_tuples(value, step)
     elif isinstance(value, Enum):
@@ -153,8 +163,21 @@ def _other_axes(value: Any, rank: int) -> Iterator[Any]:
             yield type(value)((each + 1) % rank for each in value)
 
 
+def _other_records(value: Any, step: int) -> Iterator[Any]:
+    """The record with one other value of a field, for each field in turn."""
+    own = {name: each for name, each in fields_of(value).items() if not is_kept(name, each)}
+    others = {name: [*_others(each, (), step)] for name, each in own.items()}
+    for turn in range(max(map(len, others.values()), default=0)):
+        for name, values in others.items():
+            if turn < len(values):
+                with suppress(Exception):  # Its class may refuse the value in any way.
+                    yield with_field(value, name, values[turn])
+
+
 def _other_tuples(value: tuple[Any, ...] | list[Any], step: int) -> Iterator[Any]:
-    """The tuple with another number at one place, and at all of them."""
+    """The tuple with another number at one place, and at all of them; none of tensors."""
+    if not all(isinstance(each, int | float | str | None) for each in value):
+        return
     others = [next(_others(each, (), step), each) for each in value]
     for at in reversed(range(min(len(value), _MOST_ENTRIES_CHANGED))):
         if others[at] != value[at]:

@@ -125,5 +125,7 @@ class Variant:
     """An argument that may have no gradient."""
     only_finite: bool = False
     """It lies where derivatives may jump or lose digits, but where a gradient must be finite."""
+    is_for_batches: bool = False
+    """It is for rules about batches: what backward does wrong there may be outside the domain."""
     may_be_outside: bool = False
     """It may lie outside the domain, where a gradient that is not a number is no mistake."""

@@ -63,6 +63,24 @@ def along_some_axes(point: Point, at: int, rng: np.random.Generator) -> Iterator
             yield replace(variant, may_raise=False)
 
 
+def below_vmap(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in which one of two arguments of the same shape has another rank.
+
+    Under ``vmap``, such arguments are what a batch and an argument without one look like.
+    """
+    for at in sorted(point.tracked):
+        array = point.values[at]
+        is_paired = any(
+            other.shape == array.shape for each, other in point.continuous() if each != at
+        )
+        if not is_paired or not array.size or not _is_free(array):
+            continue
+        wider = with_axis(array, 0, rng)
+        for made in [*([array[0]] if array.ndim else []), wider]:
+            change = f"`{point.names[at]}` has the shape {list(made.shape)}"
+            yield Variant(point.having({at: np.asarray(made)}), change, is_for_batches=True)
+
+
 def _axes_of_largest(point: Point, at: int) -> Sequence[int]:
     """The axes of the largest tensor; none if that is the argument, or its shape must stay."""
     array, largest = point.values[at], _largest(point)

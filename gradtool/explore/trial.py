@@ -88,7 +88,11 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.
             return _with_equal_entries(*observed, variant.along, seed, usual)
         if set(observed[1].mutated_arguments) - set(observed[1].declared_dirty):
             return Trial(Answer.SUSPECT, 1)
-        return _compared(checkable, *observed, variant, seed, usual)
+        if variant.is_for_batches and not _has_shapes_of_arguments(*observed, seed):
+            return Trial(Answer.REFUSED, 3)
+        trial = _compared(checkable, *observed, variant, seed, usual)
+        is_outside = trial.answer is Answer.SUSPECT and variant.is_for_batches
+        return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 
 
 def _observed(
@@ -103,6 +107,21 @@ def _observed(
     except Exception:  # The user's forward may raise anything.
         return None
     return None if seen.failure or not _is_meaningful(seen) else (function, seen)
+
+
+def _has_shapes_of_arguments(
+    function: FunctionDifferentiable, seen: Observation, seed: int
+) -> bool:
+    """Return True if backward itself gives each gradient the shape of its argument.
+
+    One that leaves this to autograd may not be meant for arguments that are broadcast.
+    """
+    raw = function.call(function.primals, cotangents_of(seen, seed)).raw
+    gradients = [raw[each.position].value for each in function.arguments] if raw else []
+    return all(
+        gradient is None or gradient.shape == argument.shape
+        for argument, gradient in zip(function.arguments, gradients, strict=False)
+    )
 
 
 def _is_meaningful(seen: Observation) -> bool:

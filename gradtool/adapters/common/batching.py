@@ -33,7 +33,13 @@ class VmapInfo(NamedTuple):
 
 def declares_batching(function: type[Any]) -> bool:
     """Return True if a Function declares its batching."""
-    return function.vmap is not library().Function.vmap or function.generate_vmap_rule
+    return has_own_vmap(function) or function.generate_vmap_rule
+
+
+def has_own_vmap(function: Any) -> bool:
+    """Return True if a Function defines ``vmap``; False for a plain function."""
+    base = library().Function.vmap
+    return getattr(function, "vmap", base) is not base
 
 
 def vmapped(bound: BoundFunction, primals: Primals, in_dims: Dims) -> tuple[Array | None, ...]:
