@@ -79,55 +79,93 @@ def explore(
     """
     branches = Branches(checkable)
     points = [Point.of(checkable, case, settings.device) for case in cases]
-    usual = {
-        id(case): _size(exact_gradients(checkable, point, case.seed))
-        for case, point in zip(cases, points, strict=True)
-    }
-    spent = sum(branches.run(point, case.seed) for case, point in zip(cases, points, strict=True))
-    left, confirmations = BUDGETS[settings.explore] - spent, _MOST_CONFIRMED[settings.explore]
-    found: dict[tuple[str, str], Discovered] = {}
-    right: dict[bool, tuple[ResolvedCase, Variant]] = {}
-    branching: list[tuple[ResolvedCase, Variant]] = []
-    batched: list[tuple[ResolvedCase, Variant]] = []
+    search = _Search(checkable, settings, branches)
+    search.left -= sum(branches.run(at, case.seed) for case, at in zip(cases, points, strict=True))
     turns = {id(case): Turns() for case in cases}
     streams = [
         variants(checkable, case, at, branches, turns[id(case)])
         for case, at in zip(cases, points, strict=True)
     ]
     for case, point, variant in _interleaved(cases, points, streams):
-        if left <= 0 or confirmations <= 0 or (found and settings.explore == "quick"):
+        if search.is_over:
             break
         tell(turns[id(case)].family)
-        with branches.watching() as keep:
-            trial = attempt(checkable, variant, case.seed, usual[id(case)])
-        is_branching = trial.answer is Answer.RIGHT and keep.is_new
+        answer = search.look(case, point, variant)
+        turns[id(case)].was_refused = answer is Answer.REFUSED
+    if search.found:
+        return list(search.found.values()), branches.result
+    return list(_further(checkable, search.for_further_rules, settings)), branches.result
+
+
+class _Search:
+    """What has been found so far, what it has cost, and what is still to be checked further."""
+
+    def __init__(self, checkable: Checkable, settings: Settings, branches: Branches) -> None:
+        self._checkable, self._settings, self._branches = checkable, settings, branches
+        self._usual = dict[int, float]()
+        self.left = BUDGETS[settings.explore]
+        self._confirmations = _MOST_CONFIRMED[settings.explore]
+        self.found = dict[tuple[str, str], Discovered]()
+        self._right = dict[str, tuple[ResolvedCase, Variant]]()
+        self._branching = list[tuple[ResolvedCase, Variant]]()
+        self._batched = list[tuple[ResolvedCase, Variant]]()
+
+    @property
+    def is_over(self) -> bool:
+        """True once the budget is spent or, in quick mode, a mistake is found."""
+        is_enough = bool(self.found) and self._settings.explore == "quick"
+        return self.left <= 0 or self._confirmations <= 0 or is_enough
+
+    @property
+    def for_further_rules(self) -> list[tuple[ResolvedCase, Variant]]:
+        """The variants at which the first derivative is right that `_FURTHER` is about."""
+        chosen = (*self._branching, *self._right.values(), *self._batched)
+        return list({id(variant): (case, variant) for case, variant in chosen}.values())
+
+    def look(self, case: ResolvedCase, point: Point, variant: Variant) -> Answer:
+        """Try a variant of a case, and confirm what looks wrong there."""
+        with self._branches.watching() as keep:
+            trial = attempt(self._checkable, variant, case.seed, self._usual_at(case, point))
+        self.left -= trial.calls
+        if trial.answer is Answer.SUSPECT:
+            self._confirm(case, variant)
+        elif trial.answer is Answer.RIGHT:
+            self._remember(case, variant, takes_a_branch=keep.is_new)
+            if variant.is_plain:
+                self._add(case, variant, filter(None, [stale(self._checkable, point, variant)]))
         if trial.answer is not Answer.REFUSED:
             keep()
-        if is_branching and len(branching) < _MOST_BRANCHING[settings.explore]:
-            branching.append((case, variant))
-        left -= trial.calls
-        turns[id(case)].was_refused = trial.answer is Answer.REFUSED
-        outcomes: list[Outcome] = []
-        if trial.answer is Answer.SUSPECT:
-            confirmations -= 1
-            outcomes = confirmed(checkable, case, variant, _first_order(settings))
-            if outcomes:
-                variant, outcomes = _shrunk(checkable, case, variant, outcomes, settings)
-        elif trial.answer is Answer.RIGHT and variant.is_for_batches:
-            batched.append((case, variant))
-        elif trial.answer is Answer.RIGHT and (variant.is_plain or variant.is_less_special):
-            right[variant.is_plain] = case, variant
-            if variant.is_plain:
-                outcomes += filter(None, [stale(checkable, point, variant)])
+        return trial.answer
+
+    def _usual_at(self, case: ResolvedCase, point: Point) -> float:
+        """The size of gradients at a case."""
+        if id(case) not in self._usual:
+            self._usual[id(case)] = _size(exact_gradients(self._checkable, point, case.seed))
+        return self._usual[id(case)]
+
+    def _confirm(self, case: ResolvedCase, variant: Variant) -> None:
+        self._confirmations -= 1
+        outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
+        if outcomes:
+            variant, outcomes = _shrunk(self._checkable, case, variant, outcomes, self._settings)
+        self._add(case, variant, outcomes)
+
+    def _add(self, case: ResolvedCase, variant: Variant, outcomes: Iterable[Outcome]) -> None:
         for outcome in outcomes:
-            if outcome.rule.code in _asked(settings):
+            if outcome.rule.code in _asked(self._settings):
                 key = (outcome.rule.code, _argument(outcome))
-                found.setdefault(key, Discovered(case, variant, outcome))
-    if not found:
-        chosen = (*branching, *right.values(), *batched[:_MOST_BATCHED])
-        at = {id(variant): (case, variant) for case, variant in chosen}
-        return list(_further(checkable, at.values(), settings)), branches.result
-    return list(found.values()), branches.result
+                self.found.setdefault(key, Discovered(case, variant, outcome))
+
+    def _remember(self, case: ResolvedCase, variant: Variant, *, takes_a_branch: bool) -> None:
+        """Keep a variant for the rules on other derivatives, if there is room for its kind."""
+        if takes_a_branch and len(self._branching) < _MOST_BRANCHING[self._settings.explore]:
+            self._branching.append((case, variant))
+        if variant.is_for_batches and len(self._batched) < _MOST_BATCHED:
+            self._batched.append((case, variant))
+        if variant.is_plain:
+            self._right["options"] = case, variant
+        elif variant.is_less_special:
+            self._right["values"] = case, variant
 
 
 def _further(
