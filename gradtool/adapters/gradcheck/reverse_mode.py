@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from gradtool.adapters.gradcheck.comparison import ProbeVectors, mismatch, nonlinearity
 from gradtool.adapters.gradcheck.derivatives import MAX_ENTRIES, Derivatives, Jacobians
+from gradtool.adapters.gradcheck.witnessed import LEAST_ENTRIES, jitter_if_right
 from gradtool.engine.autograd.gradcheck import GradcheckOptions
 from gradtool.verify.randomness import generator, signed
 
@@ -22,7 +23,7 @@ class Agreement:
 
 
 def compare(derivatives: Derivatives, options: GradcheckOptions) -> Agreement:
-    """Compare all Jacobians, by projections in fast mode.
+    """Compare all Jacobians, by projections in fast mode or if they are large and right.
 
     If projections disagree the entries decide: errors that are each within the tolerance may
     add up in a projection.
@@ -31,6 +32,10 @@ def compare(derivatives: Derivatives, options: GradcheckOptions) -> Agreement:
         projected = _compare_projections(derivatives, options)
         if not projected.mismatches or derivatives.size > MAX_ENTRIES:
             return projected
+    elif derivatives.size >= LEAST_ENTRIES:
+        jitter = jitter_if_right(derivatives, options)
+        if jitter is not None:
+            return Agreement(jitter=jitter)
     return _compare_entries(derivatives, options)
 
 
