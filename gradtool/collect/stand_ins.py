@@ -35,8 +35,11 @@ class StandIn(Placeholder):
         self._origin = origin or name
 
     def __getattr__(self, name: str) -> Any:
-        if f"{self._full_name}.{name}" in _PLAIN:
-            return _PLAIN[f"{self._full_name}.{name}"]
+        full_name = f"{self._full_name}.{name}"
+        if full_name in _PLAIN:
+            return _PLAIN[full_name]
+        if full_name in _NEED_A_GPU:
+            raise self._derived(f".{name}")._error()
         return "0.0.0" if name == "__version__" else super().__getattr__(name)
 
     def _derived(self, suffix: str) -> StandIn:
@@ -70,6 +73,9 @@ Of the standard library, they have names that this version of Python lacks.
 
 _COMPILES = frozenset({"numba.generated_jit", "numba.jit", "numba.njit"})
 """Decorators that compile a function, which computes the same without."""
+
+_NEED_A_GPU = frozenset({"triton.runtime.driver.active"})
+"""What raises without a GPU in the package itself, so that the code that asks goes on without."""
 
 _PLAIN = {"numba.prange": range}
 """What stands for itself without its package: a parallel loop, run in order."""

@@ -155,3 +155,27 @@ def test_functions_that_a_missing_compiler_would_compile_run_as_they_are(folder:
         assert loaded.module.late(1) == 2
         with pytest.raises(StandInError, match="kernel is decorated"):
             loaded.module.kernel(1)
+
+
+HARDWARE = """
+import torch, triton
+
+def available():
+    try:
+        return triton.runtime.driver.active.get_current_target().backend
+    except Exception:
+        return "cpu"
+
+library = getattr(torch, available())
+FACTOR = 3.0
+OTHER = triton.runtime.driver.passive
+"""
+
+
+def test_code_that_asks_triton_for_its_device_goes_on_without(folder: Path) -> None:
+    """Triton raises without a GPU; a name of a device has to be text."""
+    loaded = load(folder, HARDWARE)
+    assert loaded.failure is None
+    assert names(loaded) == ["Scale"]
+    assert loaded.module.available() == "cpu"
+    assert "is not installed" in repr(loaded.module.OTHER)
