@@ -13,6 +13,7 @@ from typing import Any
 from gradtool.cases.inference.call_sites import Site, call_sites, module_source
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
+from gradtool.cases.inference.helpers import helpers_of
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.shape_facts import ShapeFacts
 from gradtool.cases.inference.shape_reading import read_shapes
@@ -43,20 +44,20 @@ class Reading:
 
 def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     """Read what a Function class says about `parameters`; None without source."""
-    module, text = module_source(function)
+    module, module_text = module_source(function)
     unwrapped = inspect.unwrap(getattr(function, "forward", function))
     cls = _class_around(module, unwrapped) if module else None
     if module is None or cls is None:
         return None
     forward = next(each for each in cls.body if getattr(each, "name", None) == "forward")
-    text = textwrap.dedent(ast.get_source_segment(text, cls) or "")
+    text = textwrap.dedent(ast.get_source_segment(module_text, cls) or "")
     names = tuple(parameter.name for parameter in parameters)
     uses = read_uses(forward, names, text)
-    helpers = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+    namespace = getattr(unwrapped, "__globals__", {})
+    helpers = helpers_of(forward, cls, module, module_text, namespace)
+    merge_helpers(uses, forward, {name: each.node for name, each in helpers.items()})
     methods = (each for each in cls.body if isinstance(each, ast.FunctionDef))
-    helpers |= {f"{cls.name}.{each.name}": each for each in methods}
-    merge_helpers(uses, forward, helpers)
-    merge_kept(uses, (each for each in helpers.values() if each.name == "backward"))
+    merge_kept(uses, (each for each in methods if each.name == "backward"))
     for parameter in parameters:
         uses[parameter.name].is_called |= is_callable(parameter)
     for name, use in uses.items():
@@ -68,9 +69,9 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     return Reading(
         parameters=parameters,
         clues=clues,
-        shapes=read_shapes(forward, names, text),
+        shapes=read_shapes(forward, names, text, helpers),
         uses=uses,
-        namespace=getattr(unwrapped, "__globals__", {}),
+        namespace=namespace,
         sites=call_sites(function, module, names),
         differentiates=bool(_DIFFERENTIATES.search(text)),
         module=module,

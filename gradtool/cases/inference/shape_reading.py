@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from gradtool.cases.inference.guards.conditions import Condition, conditions
+from gradtool.cases.inference.helpers import Helper
 from gradtool.cases.inference.shape_facts import Extent, ShapeFacts
 
 
-def read_shapes(node: ast.AST, names: tuple[str, ...], text: str) -> ShapeFacts:
-    """Read the facts from the syntax tree of forward and from the `text` around it."""
+def read_shapes(
+    node: ast.AST, names: tuple[str, ...], text: str, helpers: Mapping[str, Helper] | None = None
+) -> ShapeFacts:
+    """Read the facts from the syntax tree of forward, from the `text` around it, and from helpers.
+
+    What a helper states of its parameters holds for what forward passes to it.
+    """
     facts = ShapeFacts(names)
     for found in ast.walk(node):
         if isinstance(found, ast.Assign) and len(found.targets) == 1:
@@ -30,7 +36,33 @@ def read_shapes(node: ast.AST, names: tuple[str, ...], text: str) -> ShapeFacts:
     for name, rank in _indexed(node):
         if rank > 1:
             facts.at_least(name, rank)
+    for found in ast.walk(node) if helpers else ():
+        if isinstance(found, ast.Call) and (helper := (helpers or {}).get(ast.unparse(found.func))):
+            _of_helper(facts, found, helper)
     return facts
+
+
+def _of_helper(facts: ShapeFacts, call: ast.Call, helper: Helper) -> None:
+    """Note the shapes that a helper states of what a call passes to it."""
+    own = tuple(each.arg for each in (*helper.node.args.args, *helper.node.args.kwonlyargs))
+    inside = read_shapes(helper.node, own, helper.text)
+    for name, argument in _passed(call, own):
+        extents = inside.shapes.get(name)
+        if isinstance(argument, ast.Name) and extents and name not in inside.weak:
+            known = map(inside.resolved, extents)
+            facts.shape(
+                argument.id,
+                [f"{helper.node.name}_{e}" if isinstance(e, str) else e for e in known],
+            )
+
+
+def _passed(call: ast.Call, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the parameters of a function with what a call passes for them."""
+    for name, argument in zip(names, call.args, strict=False):
+        if isinstance(argument, ast.Starred):
+            break
+        yield name, argument
+    yield from ((each.arg, each.value) for each in call.keywords if each.arg)
 
 
 def _contracted(node: ast.AST) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,52 @@
+"""Helpers: the functions that forward calls, of its module, of its class or imported by name."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A function that forward calls."""
+
+    node: ast.FunctionDef
+    text: str
+    """Its source, with comments."""
+
+
+def helpers_of(
+    forward: ast.AST, cls: ast.ClassDef, module: ast.Module, text: str, namespace: Mapping[str, Any]
+) -> dict[str, Helper]:
+    """The functions that forward calls, by the expressions that it calls them by.
+
+    Args:
+        forward: The method that calls them.
+        cls: The class that it is defined in.
+        module: The module around that.
+        text: The source of the module.
+        namespace: The globals of forward.
+    """
+    own = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+    own |= {f"{cls.name}.{e.name}": e for e in cls.body if isinstance(e, ast.FunctionDef)}
+    found = {}
+    for call in ast.walk(forward):
+        name = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
+        if name in own:
+            found[name] = Helper(own[name], ast.get_source_segment(text, own[name]) or "")
+        elif inspect.isfunction(namespace.get(name)) and (made := _imported(namespace[name])):
+            found[name] = made
+    return found
+
+
+def _imported(function: Any) -> Helper | None:
+    try:
+        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        node = ast.parse(text).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError, ValueError):
+        return None
+    return Helper(node, text) if isinstance(node, ast.FunctionDef) else None
