@@ -11,7 +11,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,8 @@ class Step:
     trial: Trial
     site: Site | None = None
     """The call that it began with."""
+    is_corrected: bool = False
+    """It has what an earlier refusal asked for, wherever it is refused now."""
 
     @property
     def height(self) -> tuple[int, ...]:
@@ -152,7 +154,7 @@ class Climb:
             higher = self._repaired(best) or self._corrected(best) or self._higher(best)
             if higher is None:
                 break
-            best = higher
+            best = replace(higher, is_corrected=higher.is_corrected or best.is_corrected)
         return best
 
     @property
@@ -219,7 +221,7 @@ class Climb:
             draft = (*start.draft[:at], value, *start.draft[at + 1 :])
             step = self._step(self._settled(draft), start.site)
             if step and (step.is_done or not _says_the_same(step, start, at)):
-                return step
+                return replace(step, is_corrected=True)
         return None
 
     def _higher(self, start: Step) -> Step | None:

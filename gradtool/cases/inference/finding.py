@@ -253,7 +253,7 @@ def _climb(
         search.cases = [case_of(reading.parameters, *each) for each in named]
         search.evidence = _evidence(best)
         search.is_guess = not (is_sure and is_stated(reading, best))
-    elif best.height > (*search.reached, *search.below):
+    elif best.is_corrected or best.height > (*search.reached, *search.below):
         search.likeliest = case_of(reading.parameters, best.draft, FIRST)
         search.objection = best.trial.refusal or f"no error, but {best.trial.doubt}"
         search.doubt = None if best.trial.refusal else best.trial.doubt
