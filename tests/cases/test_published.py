@@ -55,7 +55,7 @@ RIGHT = {
         "SyncedGradient",
     ],
     "callers": ["Reversible", "TreeSum"],
-    "asked": ["Windowed", "ScaledBy", "Amplitude", "Root"],
+    "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }

@@ -243,6 +243,13 @@ def _named(name: str) -> list[Role]:
     return _shape_values() if _SHAPE_NAMES.fullmatch(name) else []
 
 
+def number_for(name: str) -> float:
+    """A number for an attribute of an object, by its name."""
+    values = next((v for pattern, v in _NAMED_PATTERNS if pattern.fullmatch(name)), ())
+    numbers = (value for value in values if type(value) in (int, float))
+    return next(numbers, _GENERIC[0])
+
+
 def plain_values(parameter: inspect.Parameter) -> list[Any]:
     """Values that the name of a parameter suggests, or an annotation other than ``int``."""
     name, note = _plain_name(parameter), _annotation(parameter)

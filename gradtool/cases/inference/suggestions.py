@@ -18,7 +18,7 @@ from gradtool.cases.inference.constructors import constructed
 from gradtool.cases.inference.drafts import as_written, places
 from gradtool.cases.inference.operators import Operator, is_shape
 from gradtool.cases.inference.reading import Reading
-from gradtool.cases.inference.roles import Role, plain_values, roles
+from gradtool.cases.inference.roles import Role, number_for, plain_values, roles
 from gradtool.cases.inference.sparse import sparse_arguments
 from gradtool.cases.inference.stand_ins import (
     SmoothFunction,
@@ -117,11 +117,14 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
         yield from ({"literal": dict.fromkeys(use.keys, value)} for value in _IN_DICTS)
     if use.is_unused and parameter.name in reading.clues.undifferentiated:
         yield None
+    own = any(not hasattr(library().Tensor, name) for name in use.attributes)
+    if own and use.numbers and not use.is_called:
+        yield {"literal": _with_numbers(use)}
     is_tensor = any(hasattr(library().Tensor, name) for name in use.attributes)
     if use.attributes and not is_tensor and not use.is_called and not is_module:
         for value in _OF_ATTRIBUTES:
             yield {"literal": SimpleNamespace(**dict.fromkeys(sorted(use.attributes), value))}
-    if any(not hasattr(library().Tensor, name) for name in use.attributes):
+    if own:
         yield from ({"literal": each} for each in _operators(use.attributes, _base(reading)))
 
 
@@ -130,6 +133,13 @@ _SUPPLIED = ((3, 4), (5, 4), (4, 5), (4, 4), (4,), (3,), ())
 
 _OF_ATTRIBUTES = (2, False)
 """Values of the attributes of an object that is not known: numbers, and options that are off."""
+
+
+def _with_numbers(use: Use) -> SimpleNamespace:
+    """An object with a number for each attribute, and None for those that may be None."""
+    numbers = {name: number_for(name.strip("_").lower()) for name in sorted(use.attributes)}
+    return SimpleNamespace(**{**numbers, **dict.fromkeys(use.absent)})
+
 
 _IN_DICTS = (0.5, False, None, 2)
 """Values of a dict whose keys are known."""

@@ -83,6 +83,10 @@ class Use:
     supplies: bool = False
     """It is called without arguments."""
     attributes: set[str] = field(default_factory=set)
+    numbers: set[str] = field(default_factory=set)
+    """Those attributes that arithmetic or a clamp takes."""
+    absent: set[str] = field(default_factory=set)
+    """Those attributes that are compared with None."""
     is_sorted: bool = False
     """It is searched, so it ascends."""
     keys: dict[str, None] = field(default_factory=dict)
@@ -146,6 +150,8 @@ def merge_uses(uses: dict[str, Use], others: Mapping[str, Use]) -> None:
     for name, other in others.items():
         _merge(uses[name], other)
         uses[name].attributes |= other.attributes
+        uses[name].numbers |= other.numbers
+        uses[name].absent |= other.absent
 
 
 def _merge(use: Use, other: Use) -> None:
@@ -185,6 +191,7 @@ def _said(text: str, name: str, count: int) -> str | None:
 
 
 def _seen(uses: dict[str, Use], node: ast.AST) -> None:
+    _attributes(uses, node)
     match node:
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             _values(uses, left, ops, comparators)
@@ -210,6 +217,33 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
             _indexed(uses, None, index)
         case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in uses:
             uses[name].attributes.add(attribute)
+
+
+_BOUNDED = {"clamp", "clamp_", "clip", "clamp_min", "clamp_max"}
+
+
+def _attributes(uses: dict[str, Use], node: ast.AST) -> None:
+    """Read ``x / space.scale``, ``clamp(y, space.low, space.high)`` and ``space.bias is None``."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            sides = [left, right]
+        case ast.Call(func=ast.Attribute(attr=method), args=args) if method in _BOUNDED:
+            sides = args
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()]):
+            for name, attribute in _of_parameter(uses, [left]):
+                uses[name].absent.add(attribute)
+            return
+        case _:
+            return
+    for name, attribute in _of_parameter(uses, sides):
+        uses[name].numbers.add(attribute)
+
+
+def _of_parameter(uses: dict[str, Use], nodes: Iterable[ast.expr]) -> Iterator[tuple[str, str]]:
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in uses:
+                yield name, attribute
 
 
 def _items(uses: dict[str, Use], node: ast.For | ast.comprehension) -> None:

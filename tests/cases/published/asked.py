@@ -113,3 +113,58 @@ class Root(Function):
     def backward(ctx, grad_output):
         x, root = ctx.saved_tensors
         return grad_output * x.sign() / (2 * root), None
+
+
+class RoundedTo(Function):
+    """The numbers come as the attributes of an object, one of which may be missing."""
+
+    @staticmethod
+    def forward(ctx, x, space):
+        scale = space.scale
+        if space._expander is not None:
+            scale = space._expander.expand(scale, space.shape)
+        ctx.space = space
+        y = x / scale
+        ctx.save_for_backward((y > space.qmin) & (y < space.qmax))
+        return torch.clamp(y, space.qmin, space.qmax) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None
+
+
+def sampled(inp, at):
+    """Read a signal between its points.
+
+    inp: (B, C, *spatial_in) tensor
+    at: (B, *spatial_out, D) tensor
+    """
+    if at.dim() != inp.dim() or at.shape[-1] != 1:
+        raise RuntimeError("wrong number of dimensions")
+    place = at[..., 0].sigmoid() * (inp.shape[-1] - 1.001)
+    left = place.floor().long()
+    share = (place - left)[:, None]
+    index = left[:, None].expand(-1, inp.shape[1], -1)
+    one, other = torch.gather(inp, 2, index), torch.gather(inp, 2, index + 1)
+    return one, other, share, index
+
+
+class Sampled(Function):
+    """A helper states the shapes."""
+
+    @staticmethod
+    def forward(ctx, values, grid):
+        one, other, share, index = sampled(values, grid)
+        ctx.save_for_backward(values, grid, share, index)
+        return one * (1 - share) + other * share
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        values, grid, share, index = ctx.saved_tensors
+        one, other = torch.gather(values, 2, index), torch.gather(values, 2, index + 1)
+        grad_values = torch.zeros_like(values).scatter_add(2, index, grad_output * (1 - share))
+        grad_values = grad_values.scatter_add(2, index + 1, grad_output * share)
+        s = grid.sigmoid()[..., 0]
+        slope = (grad_output * (other - one)).sum(1) * s * (1 - s) * (values.shape[-1] - 1.001)
+        return grad_values, slope[..., None]
