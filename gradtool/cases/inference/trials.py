@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import math
 import re
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -104,15 +106,34 @@ def _placed(trial: Trial, error: Exception, file: Path) -> Trial:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == str(file)]
     last = max((at for at, frame in enumerate(frames) if frame in own), default=-1)
-    folder = str(file.parent)
+    folder, starts = str(file.parent), _statements(file)
     below = [frame for frame in frames[last + 1 :] if frame.filename.startswith(folder)]
     return replace(
         trial,
-        reached=(*trial.reached, *(frame.lineno or 0 for frame in own)),
+        reached=(*trial.reached, *(starts.get(f.lineno or 0, f.lineno or 0) for f in own)),
         below=tuple(frame.lineno or 0 for frame in below),
         line=(own[-1].line or "") if own else "",
         at=refusal_of(error, file),
     )
+
+
+@lru_cache(maxsize=4)
+def _statements(file: Path) -> Mapping[int, int]:
+    """The first line of the statement that each line of a file belongs to.
+
+    An argument on the third line of a call is computed before the call, which has the first line.
+    """
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return {}
+    starts = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = body[0].lineno if body else (node.end_lineno or node.lineno) + 1
+            starts.update(dict.fromkeys(range(node.lineno, end), node.lineno))
+    return starts
 
 
 def rerun_forward(
