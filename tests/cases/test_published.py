@@ -89,6 +89,7 @@ AT_ONE_SHAPE = [
     "guarded::IsingEnergy",
     "guarded::Reorder",
     "asked::SparseSolve",
+    "asked::SumOfFrames",
 ]
 """Right ones for which one case is found, or two of the same shapes."""
 
@@ -151,6 +152,16 @@ def test_what_is_wrong_at_guessed_arguments_is_in_doubt(file: str, name: str) ->
     function = checked(file)[name]
     assert failed(function) == {"GT101"}
     assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
+
+
+def test_a_default_that_hides_the_gradient_is_replaced() -> None:
+    (first, *_) = checked("asked")["Spikes"].cases
+    assert "dt: 0.75" in first.arguments
+    assert {c.rule for c in first.checks if standing(c, strict=True) in STOPPING} <= {"GT120"}
+
+
+def test_a_number_of_gradients_that_no_arguments_change_is_reported() -> None:
+    assert "GT102" in failed(checked("asked")["CountsAsOne"])
 
 
 def test_whether_a_list_of_tensors_should_get_gradients_is_in_doubt() -> None:

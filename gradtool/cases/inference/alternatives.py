@@ -8,7 +8,7 @@ from typing import Any
 from gradtool.cases.inference.drafts import Draft, places, shape_of
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.stand_ins import matrices
-from gradtool.cases.inference.suggestions import square_matrices, suggested
+from gradtool.cases.inference.suggestions import is_length, square_matrices, suggested
 from gradtool.cases.inference.uses import Use
 from gradtool.config.tensor_spec import is_tensor
 
@@ -46,6 +46,8 @@ def _alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
     if parameter.name in reading.clues.uses.counts:
         yield from dict.fromkeys([*extents, *_POOL])
         return
+    if is_length(parameter.name) and is_tensor(value):
+        yield from _lengths(reading, draft, at)
     if is_tensor(value):
         yield from _reshaped(draft, at, use)
     if use.matrix:
@@ -65,6 +67,29 @@ def _alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
     if not (use.loops or use.looped):
         yield []  # A loop over nothing would show nothing.
     yield list(reversed(extents[:2]))
+
+
+def _lengths(reading: Reading, draft: Draft, at: int) -> Iterator[dict[str, Any]]:
+    """Yield the extents of other tensors as lengths: those first whose tensor the name is of.
+
+    One of them is shorter, so that something is left out.
+    """
+    name, rank = reading.parameters[at].name, len(shape_of(draft[at]))
+    others = [(p.name, shape_of(v)) for p, v in zip(reading.parameters, draft, strict=True)
+              if p.name != name and is_tensor(v) and len(shape_of(v)) > 1]  # fmt: skip
+    for _, shape in sorted(others, key=lambda each: not name.startswith(each[0].rstrip("s"))):
+        kind = {"dtype": draft[at]["dtype"]} if "dtype" in draft[at] else {}
+        if rank == 2 and len(shape) > 2:
+            yield {"values": _shortened([shape[1:3]] * shape[0]), **kind}
+        elif rank < 2:
+            for extent in dict.fromkeys(shape[1:]):
+                columns = _shortened([[extent]] * shape[0])
+                yield {"values": [each for (each,) in columns], **kind}
+
+
+def _shortened(rows: list[list[int]]) -> list[list[int]]:
+    """Rows of which each but the first has numbers that are less by one, but not zero."""
+    return [rows[0], *([max(each - 1, 1) for each in row] for row in rows[1:])]
 
 
 def _reshaped(draft: Draft, at: int, use: Use) -> Iterator[dict[str, Any]]:

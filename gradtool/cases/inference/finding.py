@@ -148,6 +148,10 @@ def _own_cases(
     is_read = _read_cases(checkable, every, clues, tries, search)
     if not search.cases and _refuses_default(parameters, search.objection):
         _read_cases(checkable, [tuple(filter(_is_single, parameters))], clues, tries, search)
+    if not search.cases and search.miscounted and not any(map(_has_default, parameters)):
+        # No other arguments change the number: there is nothing that might have been left out.
+        search.cases, search.evidence = [search.miscounted], "the source of forward"
+        search.is_guess = True
     if not is_read:
         return infer(parameters, clues, tries.attempt) if read_first else search
     if read_first and not is_called and not search.cases:
@@ -200,9 +204,14 @@ def _says_matrix(function: Any, parameters: Parameters, clues: Clues) -> bool:
 
 
 def _refuses_default(parameters: Parameters, objection: str) -> bool:
-    """Return True for an objection to None, or one that names a parameter with a default."""
-    named = (p.name for p in parameters if _has_default(p) and len(p.name) > 1)
-    return "'NoneType'" in objection or any(speaks_of(name, objection) for name in named)
+    """Return True for an objection to None, or one that names a parameter with a default.
+
+    Also where nothing changes the outputs: a default may be too small, such as a step of time.
+    """
+    named = [p.name for p in parameters if _has_default(p) and len(p.name) > 1]
+    if "'NoneType'" in objection or ("no output depends" in objection and any(named)):
+        return True
+    return any(speaks_of(name, objection) for name in named)
 
 
 def _has_default(parameter: inspect.Parameter) -> bool:
@@ -258,6 +267,8 @@ def _climb(
         search.objection = best.trial.refusal or f"no error, but {best.trial.doubt}"
         search.doubt = None if best.trial.refusal else best.trial.doubt
         search.reached = best.trial.reached
+    if best.trial.broken == "gradient-count":
+        search.miscounted = case_of(reading.parameters, best.draft, FIRST)
 
 
 def _without_idle(

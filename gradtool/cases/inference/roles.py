@@ -198,6 +198,7 @@ def _like(base: Shape) -> dict[str, Any]:
 _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"padding_idx|ignore_index", (1, -100)),
     (r"(.*_)?group|pg|process_group", (None, 2)),
+    (r"blank(_?(id|idx|index|label))?", (0,)),
     (r"rank|world_size|src|dst|tag", (0, 1)),
     (r"inplace|in_place|ceil_mode|(.*_)?(fp8|int8|quantized?)(_.*)?", (False, True)),
     (r"(is|use|has|with|do|return|keep)_.*|training|train|keepdims?|flag", (True, False)),

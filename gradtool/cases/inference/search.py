@@ -92,6 +92,8 @@ class SearchResult:
     """Many Functions accept these shapes, also such as need others."""
     broken: FailureKind | None = None
     """The contract that backward breaks at the cases, or ``raised``."""
+    miscounted: CaseConfig | None = None
+    """Arguments of which backward gets through with another number of gradients."""
 
 
 @dataclass(frozen=True)

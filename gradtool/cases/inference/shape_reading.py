@@ -47,13 +47,27 @@ def _of_helper(facts: ShapeFacts, call: ast.Call, helper: Helper) -> None:
     own = tuple(each.arg for each in (*helper.node.args.args, *helper.node.args.kwonlyargs))
     inside = read_shapes(helper.node, own, helper.text)
     for name, argument in _passed(call, own):
-        extents = inside.shapes.get(name)
-        if isinstance(argument, ast.Name) and extents and name not in inside.weak:
+        extents, root = inside.shapes.get(name), _of_same_shape(argument)
+        if root and extents and name not in inside.weak:
             known = map(inside.resolved, extents)
             facts.shape(
-                argument.id,
+                root,
                 [f"{helper.node.name}_{e}" if isinstance(e, str) else e for e in known],
             )
+
+
+_SAME_SHAPE = {"clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "numpy", "to"}
+"""Methods whose result has the shape of their tensor."""
+
+
+def _of_same_shape(node: ast.expr) -> str | None:
+    """The name ``x`` of ``x`` and of ``x.detach().cpu().numpy()``."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _SAME_SHAPE:
+            return _of_same_shape(owner)
+    return None
 
 
 def _passed(call: ast.Call, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:

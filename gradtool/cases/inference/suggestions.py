@@ -29,6 +29,8 @@ from gradtool.cases.inference.stand_ins import (
 )
 from gradtool.cases.inference.uses import Use
 
+_LABELS = re.compile(r"(.*_)?labels?")
+
 _INSTANCES = 3
 """Objects of a class that are tried for a parameter annotated with it."""
 
@@ -55,7 +57,7 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     is_whole = use.is_whole and name in reading.clues.undifferentiated
     if use.is_sorted:
         yield _sorted_values(shape, requires_grad=name not in reading.clues.undifferentiated)
-    elif use.is_index or use.is_cast or is_whole or _is_length(name):
+    elif use.is_index or use.is_cast or is_whole or is_length(name):
         yield from _indices(reading, name, shape, use)
     elif use.is_mask:
         yield {"shape": list(shape or _base(reading)), "dtype": "bool"}
@@ -65,6 +67,8 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         yield {"shape": []}
         yield {"shape": [1]}
     elif shape is not None:
+        if _LABELS.fullmatch(name) and name in reading.clues.undifferentiated:
+            yield {"shape": list(shape), "dtype": "int64", "low": 0, "high": 2}
         yield _tensor(shape, reading.clues.range_of(name))
     if use.is_count and not use.attributes:
         named = [value for value in plain_values(parameter) if type(value) is int]
@@ -228,7 +232,8 @@ def _sorted_values(shape: tuple[int, ...] | None, *, requires_grad: bool) -> dic
     return {"values": values} if requires_grad else {"values": values, "requires_grad": False}
 
 
-def _is_length(name: str) -> bool:
+def is_length(name: str) -> bool:
+    """Return True for the name of lengths, or of the places where pieces begin."""
     return name.endswith(("lengths", "lens", "_len", "seqlens", "offsets", "ptr"))
 
 
@@ -258,7 +263,7 @@ def _indices(
         count = own[0] if len(own) == 1 else 3
         pieces = sorted({0, *range(1, count - 1), max(base[0] if base else 3, count - 1)})
         yield {"values": pieces if "cu_" in name or "ptr" in name else list(range(count))}
-    elif _is_length(name) and len(own) == 1:
+    elif is_length(name) and len(own) == 1:
         yield {"values": [2 - (at % 2) for at in range(own[0])]}
     known = [extent for each in reading.shapes.concrete().values() for extent in each]
     spec = {"dtype": "int64", "low": 0, "high": min([2, *known]) or 1}

@@ -168,3 +168,59 @@ class Sampled(Function):
         s = grid.sigmoid()[..., 0]
         slope = (grad_output * (other - one)).sum(1) * s * (1 - s) * (values.shape[-1] - 1.001)
         return grad_values, slope[..., None]
+
+
+def summed(values, ends):
+    """Sum what lies before the end of each row."""
+    if ends.is_floating_point():
+        raise TypeError("lengths are integers")
+    if ends.max() != values.shape[1]:
+        raise ValueError(f"Length mismatch: {values.shape[1]}, but {ends.max()}")
+    keep = torch.arange(values.shape[1])[None] < ends[:, None]
+    return (values * keep[..., None]).sum(1), keep
+
+
+class SumOfFrames(Function):
+    """Lengths are extents of a tensor, and the arguments of the call stand on lines below it."""
+
+    @staticmethod
+    def forward(ctx, frames, frame_lens):
+        _, length, _ = frames.shape
+        total, keep = summed(
+            frames.detach(),
+            frame_lens.cpu(),
+        )
+        ctx.save_for_backward(keep)
+        return total
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (keep,) = ctx.saved_tensors
+        return grad_output[:, None] * keep[..., None], None
+
+
+class Spikes(Function):
+    """The default is so small that nothing happens."""
+
+    @staticmethod
+    def forward(ctx, x, activation, dt=0.001):
+        ctx.dt = dt
+        return torch.floor(activation(x) * dt * 4 + 0.5)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.dt * 4, None, None
+
+
+class CountsAsOne(Function):
+    """A list counts as one gradient, whatever the option is."""
+
+    @staticmethod
+    def forward(ctx, x, border):
+        if border not in ("wrap", "reflect"):
+            raise ValueError(f"Unknown border {border}")
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return [2 * grad_output, None]
