@@ -55,7 +55,7 @@ RIGHT = {
         "SyncedGradient",
     ],
     "callers": ["Reversible", "TreeSum"],
-    "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled"],
+    "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }
@@ -90,6 +90,7 @@ AT_ONE_SHAPE = [
     "guarded::Reorder",
     "asked::SparseSolve",
     "asked::SumOfFrames",
+    "asked::PseudoInverse",
 ]
 """Right ones for which one case is found, or two of the same shapes."""
 

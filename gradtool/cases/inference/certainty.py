@@ -21,6 +21,7 @@ from gradtool.cases.inference.drafts import is_floating, shape_of
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.sparse import sparse_arguments
 from gradtool.cases.inference.suggestions import suggested
+from gradtool.cases.inference.uses import SAYS_SQUARE
 from gradtool.config.schema import CaseConfig
 from gradtool.config.tensor_spec import is_tensor
 
@@ -53,11 +54,15 @@ def is_stated(reading: Reading, step: Step) -> bool:
 def is_unlike_documented(function: Any, case: CaseConfig) -> bool:
     """Return True if docstrings speak of structured matrices, and those of the case are random.
 
+    Or if they speak of square ones, and those of the case are not.
+
     Where forward reads one triangle, gradients are compared along symmetric changes, so that the
     structure does not matter.
     """
     forward = getattr(function, "forward", None)
     text = "\n".join(each.__doc__ or "" for each in (function, forward))
+    if SAYS_SQUARE.search(text) and any(map(_is_oblong, case.args)):
+        return True
     if not any(map(_is_random_square, case.args)) or not _STRUCTURE.search(text):
         return False
     return not _OF_ONE_TRIANGLE.search(source(function))
@@ -75,6 +80,11 @@ def holds_tensors(case: CaseConfig) -> bool:
     return any(is_tensor(each) for value in lists for each in value)
 
 
+def _is_oblong(value: Any) -> bool:
+    extents = shape_of(value) if is_floating(value) else []
+    return len(extents) > 1 and extents[-1] != extents[-2]
+
+
 def _is_random_square(value: Any) -> bool:
     extents = shape_of(value) if is_floating(value) and "values" not in value else []
     return len(extents) > 1 and extents[-1] == extents[-2]
@@ -83,8 +93,8 @@ def _is_random_square(value: Any) -> bool:
 def _follows(reading: Reading, parameter: inspect.Parameter, value: Any, *, only: bool) -> bool:
     name, use = parameter.name, reading.uses[parameter.name]
     if is_tensor(value):
-        if use.is_sorted and "values" not in value:
-            return False
+        if (use.is_sorted or use.places) and "values" not in value:
+            return False  # Places may repeat among drawn ones: what is lost has no gradient.
         if use.matrix not in (None, "square") and value.get("requires_grad") is not False:
             return False  # The matrix is none of those for which the gradient is meant.
         if use.matrix is None and _is_constrained(value):

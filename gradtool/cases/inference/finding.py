@@ -37,6 +37,7 @@ from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
 from gradtool.cases.inference.trials import Trial
+from gradtool.cases.inference.uses import SAYS_SQUARE
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.verify.wording import listed
@@ -193,13 +194,15 @@ def _reads_order(function: Any, names: Sequence[str]) -> bool:
 
 
 def _says_matrix(function: Any, parameters: Parameters, clues: Clues) -> bool:
-    """Return True if a text says that an argument is positive definite."""
-    if not re.search("positive definite", source(function), re.IGNORECASE):
+    """Return True if a text says that an argument is positive definite, or an only one square."""
+    text = source(function)
+    if not (re.search("positive definite", text, re.IGNORECASE) or SAYS_SQUARE.search(text)):
         return False
     required = tuple(each for each in parameters if not _has_default(each))
     reading = read(function, required, clues)
     return reading is not None and any(
-        use.is_said_matrix and use.matrix == "positive definite" for use in reading.uses.values()
+        use.is_said_matrix and use.matrix in {"positive definite", "square"}
+        for use in reading.uses.values()
     )
 
 

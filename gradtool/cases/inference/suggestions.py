@@ -71,7 +71,7 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
             yield {"shape": list(shape), "dtype": "int64", "low": 0, "high": 2}
         yield _tensor(shape, reading.clues.range_of(name))
     if use.is_count and not use.attributes:
-        named = [value for value in plain_values(parameter) if type(value) is int]
+        named = [value for value in plain_values(parameter) if type(value) is int and value > 1]
         yield from dict.fromkeys((*named, 2, 1, 3))
     if parameter.name.endswith("kwargs"):
         yield {"literal": {}}

@@ -30,6 +30,9 @@ _POSITIVE_DEFINITE = {"cholesky", "cholesky_ex", "cholesky_inverse"}
 _SYMMETRIC = {"eigh", "eigvalsh", "symeig"}
 _SQUARE = {"inv", "inverse", "det", "slogdet", "logdet", "matrix_exp", "solve"}
 
+SAYS_SQUARE = re.compile(r"\bsquare[- ]matri(x|ces)\b", re.IGNORECASE)
+"""Matches a text about a square matrix."""
+
 _REARRANGE = {"contiguous", "detach", "flatten", "permute", "reshape", "squeeze", "t", "to",
               "transpose", "unsqueeze", "view"}  # fmt: skip
 """Methods whose result has the entries of their tensor."""
@@ -187,7 +190,7 @@ def _said(text: str, name: str, count: int) -> str | None:
             near = text[max(0, found.start() - 60) : found.start() + 60]
             if count == 1 or re.search(rf"\b{re.escape(name)}[ .]", near):
                 return word
-    return None
+    return "square" if count == 1 and SAYS_SQUARE.search(text) else None
 
 
 def _seen(uses: dict[str, Use], node: ast.AST) -> None:

@@ -224,3 +224,34 @@ class CountsAsOne(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return [2 * grad_output, None]
+
+
+class PseudoInverse(Function):
+    """Square-matrix pseudo-inverse, whose gradient is that of the inverse."""
+
+    @staticmethod
+    def forward(ctx, x):
+        inverse = torch.linalg.pinv(x)
+        ctx.save_for_backward(inverse)
+        return inverse
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inverse,) = ctx.saved_tensors
+        return -inverse.mT @ grad_output @ inverse.mT
+
+
+class PutRows(Function):
+    """Rows that are put at one place are lost, all but the last."""
+
+    @staticmethod
+    def forward(ctx, values, indices, first_axis_dim):
+        ctx.save_for_backward(indices)
+        output = torch.zeros(first_axis_dim, *values.shape[1:], dtype=values.dtype)
+        output[indices] = values
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (indices,) = ctx.saved_tensors
+        return grad_output[indices], None, None
