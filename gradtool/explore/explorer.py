@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-
-import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
@@ -16,10 +14,9 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.families import Turns, variants
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
-from gradtool.explore.trial import Answer, attempt, exact_gradients, stale
+from gradtool.explore.trial import Answer, attempt, stale, usual_size
 from gradtool.results.report import Coverage, Severity, Verdict
 from gradtool.verify.examine import Outcome, outcomes_for
-from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules import codes
 from gradtool.verify.subject import Subject
 
@@ -32,6 +29,7 @@ _CONFIRMED_BY = (
     "GT102",
     "GT103",
     "GT104",
+    "GT105",
     "GT106",
     "GT111",
     "GT114",
@@ -140,15 +138,30 @@ class _Search:
     def _usual_at(self, case: ResolvedCase, point: Point) -> float:
         """The size of gradients at a case."""
         if id(case) not in self._usual:
-            self._usual[id(case)] = _size(exact_gradients(self._checkable, point, case.seed))
+            self._usual[id(case)] = usual_size(self._checkable, point, case.seed)
         return self._usual[id(case)]
 
     def _confirm(self, case: ResolvedCase, variant: Variant) -> None:
         self._confirmations -= 1
         outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
         if outcomes:
-            variant, outcomes = _shrunk(self._checkable, case, variant, outcomes, self._settings)
+            variant, outcomes = self._shrunk(case, variant, outcomes)
         self._add(case, variant, outcomes)
+
+    def _shrunk(
+        self, case: ResolvedCase, variant: Variant, outcomes: list[Outcome]
+    ) -> tuple[Variant, list[Outcome]]:
+        """The variant as small as it can be, with what is wrong there: the same rules as before."""
+        usual = self._usual[id(case)]
+        smaller = shrunk(
+            variant,
+            lambda each: attempt(self._checkable, each, case.seed, usual).answer is Answer.SUSPECT,
+        )
+        if smaller is variant:
+            return variant, outcomes
+        found = confirmed(self._checkable, case, smaller, _first_order(self._settings))
+        is_same = [each.rule for each in found] == [each.rule for each in outcomes]
+        return (smaller, found) if is_same else (variant, outcomes)
 
     def _add(self, case: ResolvedCase, variant: Variant, outcomes: Iterable[Outcome]) -> None:
         for outcome in outcomes:
@@ -177,28 +190,6 @@ def _further(
         for outcome in confirmed(checkable, case, variant, asked) if asked else ():
             yield Discovered(case, variant, outcome)
             return
-
-
-def _shrunk(
-    checkable: Checkable,
-    case: ResolvedCase,
-    variant: Variant,
-    outcomes: list[Outcome],
-    settings: Settings,
-) -> tuple[Variant, list[Outcome]]:
-    """The variant as small as it can be, with what is wrong there: the same rules as before."""
-    smaller = shrunk(
-        variant, lambda each: attempt(checkable, each, case.seed).answer is Answer.SUSPECT
-    )
-    if smaller is variant:
-        return variant, outcomes
-    found = confirmed(checkable, case, smaller, _first_order(settings))
-    is_same = [each.rule for each in found] == [each.rule for each in outcomes]
-    return (smaller, found) if is_same else (variant, outcomes)
-
-
-def _size(gradients: Mapping[int, Array]) -> float:
-    return max((float(np.abs(each).max(initial=0.0)) for each in gradients.values()), default=0.0)
 
 
 def _argument(outcome: Outcome) -> str:

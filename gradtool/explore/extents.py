@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -41,7 +41,12 @@ class _Group:
 
 
 def extents(
-    point: Point, blocks: Sequence[int], rng: np.random.Generator, *, keeps_order: bool = False
+    point: Point,
+    blocks: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    fixed: Collection[Axis] = (),
+    keeps_order: bool = False,
 ) -> Iterator[Variant]:
     """Yield variants of other extents.
 
@@ -49,9 +54,10 @@ def extents(
         point: The arguments of the case.
         blocks: Sizes of chunks, tiles or blocks that the source names.
         rng: For what new entries there are.
+        fixed: Axes of which each entry has a meaning of its own.
         keeps_order: A matrix that is higher than wide must remain so, as for least squares.
     """
-    for variant in _all_extents(point, blocks, rng):
+    for variant in _all_extents(point, blocks, rng, fixed):
         if not keeps_order or _has_order_of(point, variant.point):
             yield variant
 
@@ -85,9 +91,9 @@ def _has_order_of(point: Point, other: Point) -> bool:
 
 
 def _all_extents(
-    point: Point, blocks: Sequence[int], rng: np.random.Generator
+    point: Point, blocks: Sequence[int], rng: np.random.Generator, fixed: Collection[Axis]
 ) -> Iterator[Variant]:
-    groups = _groups(point)
+    groups = _groups(point, fixed)
     rounds = [list(_targets(group.extent, (*blocks, *_integers(point)))) for group in groups]
     for turn in range(max(map(len, rounds), default=0)):
         for group, targets in zip(groups, rounds, strict=True):
@@ -99,14 +105,15 @@ def _all_extents(
                 yield from _unequal(point, group, rng)
 
 
-def _groups(point: Point) -> list[_Group]:
+def _groups(point: Point, fixed: Collection[Axis] = ()) -> list[_Group]:
     """The axes by their extents, without those that integers of the case speak of."""
     by_extent: dict[tuple[int, int], list[Axis]] = {}
     for at, array in point.arrays():
         for axis, extent in enumerate(array.shape):
             # Axes of extent one have nothing in common but where they are.
             place = axis if extent == 1 else 0
-            by_extent.setdefault((extent, place), []).append((at, axis))
+            if (at, axis) not in fixed:
+                by_extent.setdefault((extent, place), []).append((at, axis))
     pinned = _pinned(point)
     numbers = {at: point.values[at] for at in point.plain}
     return [
@@ -193,17 +200,20 @@ def _longer(group: _Group) -> tuple[int, int]:
 
 
 def _unequal(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants in which one of several tensors that take gradients is longer than the rest.
+    """Yield variants in which one of several tensors with gradients is longer, or the others are.
 
-    Two sets of points, or two sequences, need not have the same length.
+    Two sets of points, or two sequences, need not have the same length; queries may be fewer than
+    keys and values.
     """
     tensors = list(dict.fromkeys(at for at, _ in group.axes))
     if len(tensors) < 2 or group.numbers or group.extent < 2 or not point.tracked >= {*tensors}:
         return
+    parts = [{at} for at in tensors]
+    parts += [{*tensors} - {at} for at in tensors] if len(tensors) > 2 else []
     for extent in _longer(group):
-        for at in tensors:
-            axes = tuple(axis for axis in group.axes if axis[0] == at)
-            made = _resized(point, axes, extent, rng) if len(axes) == 1 else None
+        for part in parts:
+            axes = tuple(axis for axis in group.axes if axis[0] in part)
+            made = _resized(point, axes, extent, rng) if len(axes) == len(part) else None
             if made is not None:
                 change = _described(point, replace(group, axes=axes), extent)
                 yield Variant(made, change, names_extents=True)

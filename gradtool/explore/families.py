@@ -16,16 +16,18 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.documented import documented
 from gradtool.explore.extents import beside_options, extents
 from gradtool.explore.guided import guided
-from gradtool.explore.indices import ignored, regrouped, repeated, segments
+from gradtool.explore.indices import from_the_end, ignored, regrouped, repeated, segments
 from gradtool.explore.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.masks import masks
 from gradtool.explore.offset import offset
 from gradtool.explore.optional import optional
-from gradtool.explore.plain import plain, with_defaults
+from gradtool.explore.plain import among_positive, plain, with_defaults
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.ranks import below_vmap
+from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
 from gradtool.explore.reading.source import (
+    asks_for_needed,
     blocks,
     divided,
     iterations,
@@ -127,7 +129,11 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
     keeps_order = solves(function) and not wording(function).may_be_wide
     return {
         "extents": lambda: extents(
-            point, blocks(function), draws("extents"), keeps_order=keeps_order
+            point,
+            blocks(function),
+            draws("extents"),
+            fixed=component_axes(function, point),
+            keeps_order=keeps_order,
         ),
         "options": lambda: plain(
             point,
@@ -138,6 +144,9 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
             step=step,
             divided=divided(function),
             whole=whole,
+        ),
+        "options with positive numbers": lambda: among_positive(
+            full, plain(full, words(function, named), parameters, kept)
         ),
         "documented shapes": lambda: documented(function, point, draws("documented")),
         "optional tensors": lambda: optional(checkable, point),
@@ -160,7 +169,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
     return {
         "values": lambda: values(point, draws("values"), is_scaled=is_scaled),
         "constants": lambda: less_special(point),
-        "learned tensors": lambda: learned(point),
+        "learned tensors": lambda: learned(point, is_asked=asks_for_needed(function)),
         "complex numbers": lambda: turned(function, point),
         "signs": lambda: both_signs(function, point),
         "norms of rows": lambda: other_lengths(function, point),
@@ -182,6 +191,7 @@ def _of_indices(checkable: Checkable, point: Point) -> dict[str, Family]:
     return {
         "counts": lambda: _unless(said.needs_nonzero, counts(function, point)),
         "indices": lambda: _unless(said.needs_distinct, repeated(function, point)),
+        "indices from the end": lambda: from_the_end(checkable, point),
         "segments": lambda: segments(point),
         "groups": lambda: regrouped(function, point, may_be_empty=not said.needs_some),
         "masks": lambda: masks(point, may_be_empty=not said.needs_some),

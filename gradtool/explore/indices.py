@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.wording import wording
@@ -26,14 +28,37 @@ def repeated(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants in which two entries of an index tensor are the same."""
     names, direct = _read_by(function)
     labels = _compared_with_itself(function)
+    may_be_any = wording(function).may_repeat
     for at, array in point.arrays():
         name = point.names[at]
         if array.dtype.kind not in "iu":
             continue
         is_label = name in labels and len(np.unique(array)) == array.size > 1
         is_free = not is_permutation(array) or _is_paired(point, at)
-        if is_label or (name in names and is_free and _may_repeat(array, name in direct)):
+        if (
+            is_label
+            or may_be_any
+            or (name in names and is_free and _may_repeat(array, name in direct))
+        ):
             yield from _with_repeats(point, at, array)
+
+
+def from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
+    """Yield variants with indices counted from the end, if forward reads the same entries."""
+    read, _ = _read_by(checkable.obj)
+    extents = {extent for _, array in point.continuous() for extent in array.shape}
+    for at, array in point.arrays():
+        if array.dtype.kind != "i" or not array.size or point.names[at] not in read:
+            continue
+        if array.min() < 0:
+            continue
+        for extent in sorted(each for each in extents if each > array.max()):
+            turned = array.copy()
+            turned.reshape(-1)[::2] -= extent
+            variant = point.having({at: turned})
+            if has_same_outputs(checkable, point, variant):
+                yield Variant(variant, f"some entries of `{point.names[at]}` count from the end")
+                break
 
 
 def _with_repeats(point: Point, at: int, array: Array) -> Iterator[Variant]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from typing import Any
+
+import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading import names
 from gradtool.explore.records import changed_field, fields_of, is_record, with_field
 
 _LARGEST_GUARD = 0.01
+
+_LEAST_POSITIVE = 0.1
+"""Distance from zero of numbers that are to be positive."""
 
 _WHOLE = (1, 2, 3)
 """Integers in the place of None."""
@@ -77,6 +82,22 @@ def plain(
     if len(first) > 1:
         change = ", and ".join(_change(full, at, value) for at, value in first.items())
         yield Variant(full.having(first), change, is_plain=True)
+
+
+def among_positive(point: Point, options: Iterable[Variant]) -> Iterator[Variant]:
+    """Yield variants of other flags and words among the options, with positive tensors.
+
+    What is a logarithm under one flag may have to be positive under another.
+    """
+    signed = [
+        at for at, array in point.continuous() if array.dtype.kind == "f" and (array < 0).any()
+    ]
+    positive = {at: np.abs(point.values[at]) + _LEAST_POSITIVE for at in signed}
+    for option in options:
+        changed = [at for at in point.plain if option.point.values[at] is not point.values[at]]
+        if signed and all(isinstance(point.values[at], bool | str) for at in changed):
+            change = f"{option.change}, and all tensors are positive"
+            yield replace(option, point=option.point.having(positive), change=change)
 
 
 def _change(point: Point, at: int, value: Any) -> str:

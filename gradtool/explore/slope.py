@@ -39,8 +39,12 @@ def has_other_slope(
     cotangents: Cotangents,
     gradients: Sequence[Array | None],
     seed: int,
+    floor: float,
 ) -> bool:
-    """Return True if evaluations have another slope than gradients in double precision."""
+    """Return True if evaluations have another slope than gradients in double precision.
+
+    Each entry of a gradient may be wrong by `floor`.
+    """
     directions = [
         _direction(primal, gradient, seed + place)
         for place, (primal, gradient) in enumerate(zip(function.primals, gradients, strict=True))
@@ -57,9 +61,10 @@ def has_other_slope(
     )
     if not terms:
         return False
+    roundings = floor * sum(float(np.abs(each).sum()) for each in directions if each is not None)
     (coarse, _), (fine, noise) = (_slope(function, cotangents, directions, step) for step in _STEPS)
     error = abs(fine - coarse) + noise
-    allowed = _DIFFERENCE * max(sizes, abs(fine)) + _ERRORS * error
+    allowed = _DIFFERENCE * max(sizes, abs(fine)) + _ERRORS * error + roundings
     return bool(abs(fine - sum(terms)) > allowed)
 
 

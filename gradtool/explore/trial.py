@@ -18,7 +18,6 @@ from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at, raises_by_mistake
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.source import may_be_zero
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, is_smooth
 from gradtool.explore.stale import stale_output
@@ -184,7 +183,7 @@ def _compared(
     cotangents = cotangents_of(seen, seed)
     exact = _exact(function, cotangents)
     if exact is None:
-        return _measured(function, cotangents, variant, seed)
+        return _measured(function, cotangents, variant, seed, _CASE_ROUNDINGS * usual)
     wanted = [each.differentiable for each in function.arguments]
     of_wanted = [each for each, is_wanted in zip(exact, wanted, strict=True) if is_wanted]
     try:
@@ -221,13 +220,17 @@ def _compared(
 
 
 def _measured(
-    function: FunctionDifferentiable, cotangents: Cotangents, variant: Variant, seed: int
+    function: FunctionDifferentiable,
+    cotangents: Cotangents,
+    variant: Variant,
+    seed: int,
+    floor: float,
 ) -> Trial:
     """The trial of a variant at which only evaluations show the derivative."""
     try:
         (found,) = function.vjps(function.primals, [cotangents])
         if all(map(_is_finite, found)):
-            differs = has_other_slope(function, cotangents, found, seed)
+            differs = has_other_slope(function, cotangents, found, seed, floor)
         else:
             # Beyond usual values PyTorch's own derivative of forward is not finite either here.
             may_differ = not (variant.may_be_outside or variant.names_extents)
@@ -243,6 +246,23 @@ def _has_gradient(
 ) -> bool:
     gradients = zip(function.arguments, found, strict=True)
     return any(each.position == position and gradient is not None for each, gradient in gradients)
+
+
+def usual_size(checkable: Checkable, point: Point, seed: int) -> float:
+    """The largest entry of the gradients at a point: the exact ones, else those of backward."""
+    observed = _observed(checkable, point)
+    if observed is None:
+        return 0.0
+    function, seen = observed
+    cotangents = cotangents_of(seen, seed)
+    found = _exact(function, cotangents)
+    if found is None:
+        try:
+            (found,) = function.vjps(function.primals, [cotangents])
+        except Exception:  # The user's code may raise anything.
+            return 0.0
+    sizes = [float(np.abs(g).max(initial=0.0)) for g in found if g is not None and _is_finite(g)]
+    return max(sizes, default=0.0)
 
 
 def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
@@ -317,7 +337,7 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
     """Return True for unusual values that the docstrings or forward speak of."""
     if is_usual:
         return False
-    return wording(function).is_of_any_size or (_is_near(variant.point) and may_be_zero(function))
+    return wording(function).is_of_any_size or _is_near(variant.point)
 
 
 def _is_near(point: Point) -> bool:

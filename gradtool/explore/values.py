@@ -141,12 +141,16 @@ def counts(function: Any, point: Point) -> Iterator[Variant]:
             yield Variant(point.having({at: holed}), change, may_be_outside=True)
 
 
-def learned(point: Point) -> Iterator[Variant]:
-    """Yield variants in which one more tensor requires a gradient, if backward computes it."""
+def learned(point: Point, *, is_asked: bool) -> Iterator[Variant]:
+    """Yield variants in which one more tensor requires a gradient, if backward computes it.
+
+    Where backward asks which gradients are needed (`is_asked`), it must not raise for one.
+    """
     for at, array in point.continuous():
         if at not in point.tracked and array.dtype.kind == "f" and not is_integral(array):
             wanted = replace(point, tracked=point.tracked | {at})
-            yield Variant(wanted, f"`{point.names[at]}` requires a gradient", may_lack=at)
+            change = f"`{point.names[at]}` requires a gradient"
+            yield Variant(wanted, change, may_lack=at, may_raise=not is_asked)
 
 
 def degenerate(point: Point, *, are_symmetrized: bool = False) -> Iterator[Variant]:

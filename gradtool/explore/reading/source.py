@@ -21,6 +21,8 @@ _METHODS = ("forward", "setup_context", "backward", "vjp")
 
 _SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse|lu\w*|det|slogdet")
 
+_NEEDED = re.compile(r"needs_input_grad")
+
 _EIGENVALUES = re.compile(r"eigh|eigvalsh")
 
 _REDUCTIONS = {"mean", "sum"}
@@ -219,6 +221,11 @@ def may_be_zero(function: Any) -> bool:
         for tree in trees(getattr(function, "forward", function))
         for node in ast.walk(tree)
     )
+
+
+def asks_for_needed(function: Any) -> bool:
+    """Return True if backward reads which gradients are needed."""
+    return _has_attribute(function, _NEEDED)
 
 
 def floors_of_logarithms(function: Any) -> set[float]:

@@ -51,6 +51,15 @@ _DISTINCT = re.compile(
     re.I,
 )
 
+_REPEATED = re.compile(
+    r"\b(later|last|latest|final)\b[^.;]{0,40}\b(replace|overwrit|win)|\bduplicates?\b|"
+    r"\brepeated (ind|slot|entr|key|row)|\bsame (slot|index|row|bin|cell)",
+    re.I,
+)
+
+_SUMMED = re.compile(r"\.sum_to_size\(\*?(\w+)\.(?:shape|size\(\))")
+"""Matches the reduction of a gradient to the shape of an argument."""
+
 _NEVER_EMPTY = re.compile(
     r"\bat least one\b|\bnon-?empty\b|\bnever empty\b|\bno (row|group|segment|sequence)s? is\b"
     r"|\b(every|each) (row|group|segment|sequence|sample)\b[^.;]{0,12}\b(has|keeps|contains)\b"
@@ -122,6 +131,11 @@ class Wording:
     def needs_distinct(self) -> bool:
         """A docstring says that no two entries are the same."""
         return bool(_DISTINCT.search(self.docstrings))
+
+    @cached_property
+    def may_repeat(self) -> bool:
+        """A docstring speaks of indices that occur twice."""
+        return bool(_REPEATED.search(self.docstrings)) and not self.needs_distinct
 
     @cached_property
     def needs_some(self) -> bool:
@@ -200,7 +214,12 @@ class Wording:
         return bool(_REAL_OR_COMPLEX.search(self.docstrings))
 
     def may_broadcast(self, name: str) -> bool:
-        """Return True if a docstring calls an argument, or all of them, broadcastable."""
+        """Return True if a docstring calls an argument, or all of them, broadcastable.
+
+        Backward says so if it reduces a gradient to the shape of the argument.
+        """
+        if name in _SUMMED.findall(self._code):
+            return True
         clauses = " ".join(_BROADCAST.findall(self.docstrings))
         return bool(_ALL.search(clauses) or re.search(rf"\b{re.escape(name)}\b", clauses))
 

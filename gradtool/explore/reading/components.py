@@ -1,0 +1,61 @@
+"""Axes whose entries have a meaning each, as the coordinates of a point: their extent is fixed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gradtool.explore.point import Point
+from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.wording import wording
+
+_OF_SPACE = (
+    (2, re.compile(r"\b(2-?d|two-dimensional|planar|unit square|so\(2\)|se\(2\))\b", re.I)),
+    (3, re.compile(r"\b(3-?d|three-dimensional|xyz)\b|so\(?3|se\(?3|rotation|quaternion", re.I)),
+    (4, re.compile(r"quaternion|homogeneous|se\(?3", re.I)),
+)
+"""Words for what has a number of coordinates."""
+
+
+def component_axes(function: Any, point: Point) -> set[tuple[int, int]]:
+    """The axes that a constant index names to the end, or that have as many entries as space."""
+    fixed: set[tuple[int, int]] = set()
+    text = f"{getattr(function, '__name__', '')} {wording(function).docstrings}"
+    coordinates = {extent for extent, words in _OF_SPACE if words.search(text)}
+    named = set(_named(function))
+    for at, array in point.arrays():
+        for axis, extent in enumerate(array.shape):
+            places = {(point.names[at], axis, extent - 1)}
+            places |= {(point.names[at], axis - array.ndim, extent - 1)}
+            if (extent > 1 and places & named) or extent in coordinates:
+                fixed.add((at, axis))
+    return fixed
+
+
+def _named(function: Any) -> Iterator[tuple[str, int, int]]:
+    """Each name that forward subscripts, the axis and a constant index along it.
+
+    After an ellipsis, axes are counted from the end.
+    """
+    for tree in trees(getattr(function, "forward", function)):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+                index = node.slice
+                entries = index.elts if isinstance(index, ast.Tuple) else [index]
+                yield from ((node.value.id, axis, n) for axis, n in _constants(entries))
+
+
+def _constants(entries: list[ast.expr]) -> Iterator[tuple[int, int]]:
+    axis = 0
+    for number, entry in enumerate(entries):
+        match entry:
+            case ast.Constant(value=value) if value is Ellipsis:
+                axis = number + 1 - len(entries)
+                continue
+            case ast.Constant(value=None):
+                continue
+            case ast.Constant(value=int() as value) if not isinstance(value, bool):
+                yield axis, value
+        axis += 1
