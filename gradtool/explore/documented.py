@@ -33,6 +33,8 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     for at in sorted(is_free & point.tracked):
         if said.may_broadcast(point.names[at]):
             yield from along_some_axes(point, at, rng)
+        elif said.is_summed_to(point.names[at]):
+            yield from along_some_axes(point, at, rng, keeps_last=said.goes_along_last_axis)
 
 
 def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterator[Variant]:

@@ -17,6 +17,7 @@ from gradtool.explore.documented import documented
 from gradtool.explore.extents import beside_options, extents
 from gradtool.explore.guided import guided
 from gradtool.explore.indices import from_the_end, ignored, regrouped, repeated, segments
+from gradtool.explore.leading import leading
 from gradtool.explore.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.masks import masks
 from gradtool.explore.offset import offset
@@ -149,6 +150,7 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
             full, plain(full, words(function, named), parameters, kept)
         ),
         "documented shapes": lambda: documented(function, point, draws("documented")),
+        "leading axes": lambda: leading(checkable, point, draws("leading")),
         "optional tensors": lambda: optional(checkable, point),
         "options with extents": lambda: beside_options(
             full,

@@ -55,10 +55,15 @@ def _along_one_axis(point: Point, at: int, rng: np.random.Generator) -> Iterator
         yield from _along(point, at, {axis}, rng)
 
 
-def along_some_axes(point: Point, at: int, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants in which an argument has the rank of the largest one, broadcast along one."""
+def along_some_axes(
+    point: Point, at: int, rng: np.random.Generator, *, keeps_last: bool = False
+) -> Iterator[Variant]:
+    """Yield variants in which an argument has the rank of the largest one, broadcast along one.
+
+    Not along the last axis, if that is to be kept.
+    """
     axes = _axes_of_largest(point, at)
-    for axis in axes:
+    for axis in axes[:-1] if keeps_last else axes:
         for variant in _along(point, at, set(axes) - {axis}, rng):
             yield replace(variant, may_raise=False)
 

@@ -60,6 +60,8 @@ _REPEATED = re.compile(
 _SUMMED = re.compile(r"\.sum_to_size\(\*?(\w+)\.(?:shape|size\(\))")
 """Matches the reduction of a gradient to the shape of an argument."""
 
+_NAMES_LAST_AXIS = re.compile(r"(\(|dim=|, )-1\b")
+
 _NEVER_EMPTY = re.compile(
     r"\bat least one\b|\bnon-?empty\b|\bnever empty\b|\bno (row|group|segment|sequence)s? is\b"
     r"|\b(every|each) (row|group|segment|sequence|sample)\b[^.;]{0,12}\b(has|keeps|contains)\b"
@@ -214,14 +216,18 @@ class Wording:
         return bool(_REAL_OR_COMPLEX.search(self.docstrings))
 
     def may_broadcast(self, name: str) -> bool:
-        """Return True if a docstring calls an argument, or all of them, broadcastable.
-
-        Backward says so if it reduces a gradient to the shape of the argument.
-        """
-        if name in _SUMMED.findall(self._code):
-            return True
+        """Return True if a docstring calls an argument, or all of them, broadcastable."""
         clauses = " ".join(_BROADCAST.findall(self.docstrings))
         return bool(_ALL.search(clauses) or re.search(rf"\b{re.escape(name)}\b", clauses))
+
+    def is_summed_to(self, name: str) -> bool:
+        """Return True if the source sums a gradient to the shape of an argument."""
+        return name in _SUMMED.findall(self._code)
+
+    @property
+    def goes_along_last_axis(self) -> bool:
+        """The source names the last axis, along which broadcasting changes what is computed."""
+        return bool(_NAMES_LAST_AXIS.search(self._code))
 
     def with_any_leading_axes(self, names: Collection[str]) -> set[str] | None:
         """The arguments that may have more leading axes; None if it may be any of them."""

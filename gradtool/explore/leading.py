@@ -1,0 +1,106 @@
+"""Variants with one more leading axis, where forward treats it as a batch.
+
+Code that counts all its axes from the end is written for any number of leading ones. Forward shows
+it by its results: those for a stack are the stack of those for each part.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.excuses import function_at
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.ranks import with_axis
+from gradtool.explore.reading.source import trees
+from gradtool.explore.traits import traits
+
+_FOR_MATRICES = {"T", "H"}
+_BY_RANK = {"t", "einsum", "permute", "mv", "mm", "bmm", "outer", "dot", "ger", "addmm"}
+_CREATING = {"zeros", "ones", "empty", "full", "rand", "randn", "arange", "eye", "linspace"}
+_CLOSE = 1e-9
+
+
+def leading(checkable: Checkable, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield a variant in which the tensors of the largest rank have one more leading axis."""
+    ranks = {at: array.ndim for at, array in point.continuous() if array.ndim}
+    largest = max(ranks.values(), default=0)
+    chosen = [at for at, rank in ranks.items() if rank == largest]
+    is_bound = any(trait.is_equality for at in chosen for trait in traits(point.values[at]))
+    if not chosen or is_bound or not counts_from_the_end(checkable.obj):
+        return
+    made = point.having({at: with_axis(point.values[at], 0, rng) for at in chosen})
+    if _is_stacked(checkable, made, chosen):
+        names = " and ".join(f"`{point.names[at]}`" for at in chosen)
+        verb = "has" if len(chosen) == 1 else "have"
+        yield Variant(made, f"{names} {verb} one more leading axis", may_raise=False)
+
+
+def _is_stacked(checkable: Checkable, stack: Point, chosen: list[int]) -> bool:
+    """Return True if forward gives for a stack what it gives for each part of it."""
+    parts = [
+        stack.having({at: stack.values[at][number] for at in chosen})
+        for number in range(stack.values[chosen[0]].shape[0])
+    ]
+    try:
+        functions = [function_at(checkable, each) for each in (stack, *parts)]
+        whole, *single = [each.evaluate(each.primals) for each in functions]
+    except Exception:  # The user's forward may raise anything.
+        return False
+    return all(
+        found is not None
+        and all(part is not None for part in of_parts)
+        and _is_close(found, np.stack([np.asarray(part) for part in of_parts]))
+        for found, *of_parts in zip(whole, *single, strict=True)
+    )
+
+
+def _is_close(found: Any, expected: Any) -> bool:
+    return found.shape == expected.shape and np.allclose(found, expected, _CLOSE, _CLOSE)
+
+
+def counts_from_the_end(function: Any) -> bool:
+    """Return True if forward names an axis from the end, and none from the front."""
+    nodes = [
+        node for tree in trees(getattr(function, "forward", function)) for node in ast.walk(tree)
+    ]
+    axes = [axis for node in nodes for axis in _axes(node)]
+    return bool(axes) and all(axis < 0 for axis in axes)
+
+
+def _axes(node: ast.AST) -> Iterator[int]:
+    """The axes that a node names; 0 for what fixes the rank of a tensor in another way."""
+    match node:
+        case ast.Attribute(attr=attr) if attr in _FOR_MATRICES:
+            yield 0
+        case ast.Call(func=ast.Attribute(attr=attr)) if attr in _BY_RANK:
+            yield 0
+        case ast.Call(func=ast.Attribute(attr=attr)) if attr in _CREATING:
+            return
+        case ast.Call(args=args, keywords=keywords):
+            named = [each.value for each in keywords if each.arg in ("dim", "axis")]
+            numbers = map(_whole_number, [*args, *named])
+            yield from (n for n in numbers if n is not None)
+        case ast.Subscript(value=ast.Attribute(attr="shape"), slice=index):
+            yield from (n for n in [_whole_number(index)] if n is not None)
+        case ast.Subscript(slice=ast.Tuple(elts=entries)):
+            yield from (-1,) if _is_ellipsis(entries[0]) else (0,)
+        case ast.Assign(targets=[ast.Tuple()], value=ast.Attribute(attr="shape")):
+            yield 0
+
+
+def _whole_number(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+            return -value
+    return None
+
+
+def _is_ellipsis(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is Ellipsis
