@@ -83,8 +83,9 @@ def _axes(node: ast.AST) -> Iterator[int]:
             return
         case ast.Call(args=args, keywords=keywords):
             named = [each.value for each in keywords if each.arg in ("dim", "axis")]
-            numbers = map(_whole_number, [*args, *named])
-            yield from (n for n in numbers if n is not None)
+            numbers = [n for n in map(_whole_number, [*args, *named]) if n is not None]
+            # Beside an axis from the end, another number is a count, as in ``chunk(2, -1)``.
+            yield from [n for n in numbers if n < 0] or numbers
         case ast.Subscript(value=ast.Attribute(attr="shape"), slice=index):
             yield from (n for n in [_whole_number(index)] if n is not None)
         case ast.Subscript(slice=ast.Tuple(elts=entries)):

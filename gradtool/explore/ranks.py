@@ -88,19 +88,24 @@ def below_vmap(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
 
 def _axes_of_largest(point: Point, at: int) -> Sequence[int]:
     """The axes of the largest tensor; none if that is the argument, or its shape must stay."""
-    array, largest = point.values[at], _largest(point)
-    return () if not array.size or array is largest or not _is_free(array) else range(largest.ndim)
+    array, largest = point.values[at], _largest(point, at)
+    if largest is None or not array.size or array.size > largest.size or not _is_free(array):
+        return ()
+    return range(largest.ndim)
 
 
-def _largest(point: Point) -> Array:
-    return max((other for _, other in point.continuous()), key=lambda other: other.size)
+def _largest(point: Point, at: int) -> Array | None:
+    """The largest tensor beside an argument."""
+    others = (other for each, other in point.continuous() if each != at)
+    return max(others, key=lambda other: other.size, default=None)
 
 
 def _along(
     point: Point, at: int, axes: Collection[int], rng: np.random.Generator
 ) -> Iterator[Variant]:
-    array = point.values[at]
-    shape = tuple(n if each in axes else 1 for each, n in enumerate(_largest(point).shape))
+    array, largest = point.values[at], _largest(point, at)
+    extents = () if largest is None else largest.shape
+    shape = tuple(n if each in axes else 1 for each, n in enumerate(extents))
     if shape != array.shape:
         drawn = np.resize(array, shape) * rng.uniform(0.7, 0.98, shape)
         change = f"`{point.names[at]}` has the shape {list(shape)}"
