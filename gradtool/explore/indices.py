@@ -50,7 +50,7 @@ def from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
     for at, array in point.arrays():
         if array.dtype.kind != "i" or not array.size or point.names[at] not in read:
             continue
-        if array.min() < 0:
+        if array.min() < 0 or is_permutation(array):
             continue
         for extent in sorted(each for each in extents if each > array.max()):
             turned = array.copy()

@@ -334,10 +334,11 @@ def _is_usual(point: Point, function: Any) -> bool:
 
 
 def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
-    """Return True for unusual values that the docstrings or forward speak of."""
+    """Return True for unusual values that a gradient has to be finite at all the same."""
     if is_usual:
         return False
-    return wording(function).is_of_any_size or _is_near(variant.point)
+    said = wording(function)
+    return said.is_of_any_size or (_is_near(variant.point) and not said.needs_nonzero)
 
 
 def _is_near(point: Point) -> bool:

@@ -211,18 +211,6 @@ def _number(node: ast.expr, function: Any) -> Iterator[float]:
         yield float(value)
 
 
-def may_be_zero(function: Any) -> bool:
-    """Return True if a docstring speaks of what happens at zero, or forward compares with it."""
-    if wording(function).is_about_zero:
-        return True
-    return any(
-        isinstance(node, ast.Compare)
-        and any(isinstance(each, ast.Constant) and each.value == 0 for each in node.comparators)
-        for tree in trees(getattr(function, "forward", function))
-        for node in ast.walk(tree)
-    )
-
-
 def asks_for_needed(function: Any) -> bool:
     """Return True if backward reads which gradients are needed."""
     return _has_attribute(function, _NEEDED)

@@ -29,12 +29,6 @@ _SORTED = re.compile(
 
 _WIDE = re.compile(r"\bwide\b|minimum.norm|under-?determined|any shape", re.I)
 
-_AT_ZERO = re.compile(
-    r"\b(at|including|even at|near|of) (zero|0|the origin)\b|\bzero (goes|maps|gives)\b"
-    r"|smooth (there|everywhere|at)",
-    re.I,
-)
-
 _ANY_SIZE = re.compile(
     r"\bany (real|finite)\b|\ball (reals|real numbers)\b|\bof any (size|magnitude)\b"
     r"|\b(overflow|underflow)|\bnumerically (stable|robust)",
@@ -158,11 +152,6 @@ class Wording:
     def may_be_wide(self) -> bool:
         """A docstring speaks of matrices with more columns than rows."""
         return bool(_WIDE.search(self.docstrings))
-
-    @cached_property
-    def is_about_zero(self) -> bool:
-        """A docstring speaks of what happens at zero."""
-        return bool(_AT_ZERO.search(self.docstrings))
 
     @cached_property
     def is_of_any_size(self) -> bool:
