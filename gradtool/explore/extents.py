@@ -216,7 +216,7 @@ def _unequal(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[
             made = _resized(point, axes, extent, rng) if len(axes) == len(part) else None
             if made is not None:
                 change = _described(point, replace(group, axes=axes), extent)
-                yield Variant(made, change, names_extents=True, may_raise=False)
+                yield Variant(made, change, names_extents=True)
 
 
 def _resized(

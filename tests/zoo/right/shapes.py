@@ -70,6 +70,8 @@ class Cumsum(Function):
 
 
 class Cumprod(Function):
+    """Products of numbers that are not zero."""
+
     @staticmethod
     def forward(ctx, x):
         y = x.cumprod(0)
