@@ -65,7 +65,8 @@ _NEVER_EMPTY = re.compile(
 
 _NEVER_ZERO = re.compile(
     r"\b(must|should|assum\w*|requires?|all|every|each)\b[^.;]{0,24}\b(non-?zero|not (be )?zero)\b"
-    r"|\bnon-?zero (rows?|vectors?|norms?|entries|inputs?|values)\b|\bnever (be )?zero\b"
+    r"|\bnon-?zero (rows?|vectors?|norms?|entries|inputs?|values|numbers)\b|\bnever (be )?zero\b"
+    r"|\b(numbers|rows|vectors|entries|inputs|values) (that|which) are not (zero|0)\b"
     r"|\baway from (zero|0|the origin)\b|(!=|\u2260) ?0\b",
     re.I,
 )
