@@ -13,18 +13,7 @@ from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
-from gradtool.explore.documented import documented
-from gradtool.explore.extents import beside_options, extents
-from gradtool.explore.guided import guided
-from gradtool.explore.indices import from_the_end, ignored, regrouped, repeated, segments
-from gradtool.explore.leading import leading
-from gradtool.explore.limits import beside_limits, far_floors, moved_limits
-from gradtool.explore.masks import masks
-from gradtool.explore.offset import offset
-from gradtool.explore.optional import optional
-from gradtool.explore.plain import among_positive, plain, with_defaults
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.ranks import below_vmap
 from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
 from gradtool.explore.reading.source import (
@@ -40,12 +29,23 @@ from gradtool.explore.reading.source import (
     words,
 )
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.removed import both_signs, other_lengths
-from gradtool.explore.shares import shares
-from gradtool.explore.starred import starred
-from gradtool.explore.ties import levels, ties
 from gradtool.explore.trial import exact_gradients, read_as_symmetric
-from gradtool.explore.values import (
+from gradtool.explore.variants.documented import documented
+from gradtool.explore.variants.extents import beside_options, extents
+from gradtool.explore.variants.guided import guided
+from gradtool.explore.variants.indices import from_the_end, ignored, regrouped, repeated, segments
+from gradtool.explore.variants.leading import leading
+from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
+from gradtool.explore.variants.masks import masks
+from gradtool.explore.variants.offset import offset
+from gradtool.explore.variants.optional import optional
+from gradtool.explore.variants.plain import among_positive, plain, with_defaults
+from gradtool.explore.variants.ranks import below_vmap
+from gradtool.explore.variants.removed import both_signs, other_lengths
+from gradtool.explore.variants.shares import shares
+from gradtool.explore.variants.starred import starred
+from gradtool.explore.variants.ties import levels, ties
+from gradtool.explore.variants.values import (
     asymmetric,
     counts,
     degenerate,

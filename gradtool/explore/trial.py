@@ -21,7 +21,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, is_smooth
 from gradtool.explore.stale import stale_output
-from gradtool.explore.ties import same_slope
+from gradtool.explore.variants.ties import same_slope
 from gradtool.results.report import Verdict
 from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.comparison.one_triangle import read_by_triangle

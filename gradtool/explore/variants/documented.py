@@ -10,9 +10,9 @@ import numpy as np
 
 from gradtool.cases.inference.documentation import alternatives
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.ranks import along_some_axes, with_axis
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
+from gradtool.explore.variants.ranks import along_some_axes, with_axis
 
 _TINY, _HUGE = 2.0**-560, 2.0**532
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading import names
-from gradtool.explore.records import changed_field, fields_of, is_record, with_field
+from gradtool.explore.variants.records import changed_field, fields_of, is_record, with_field
 
 _LARGEST_GUARD = 0.01
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.plain import is_kept, with_defaults
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_learned, is_length, is_mask, is_optional_tensor
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.tensor_uses import is_used_as_tensor
+from gradtool.explore.variants.plain import is_kept, with_defaults
 from gradtool.verify.protocol.observation import Array
 
 Shape = tuple[int, ...]

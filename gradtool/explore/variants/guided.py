@@ -12,11 +12,11 @@ import numpy as np
 
 from gradtool.adapters.common.branches import Side, source_of
 from gradtool.explore.coverage import Branches
-from gradtool.explore.limits import is_limit, moved
-from gradtool.explore.plain import is_kept, with_defaults
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.ranks import of_other_shape
 from gradtool.explore.reading.names import is_share
+from gradtool.explore.variants.limits import is_limit, moved
+from gradtool.explore.variants.plain import is_kept, with_defaults
+from gradtool.explore.variants.ranks import of_other_shape
 
 _MOST = 24
 """Variants for all branches of a case."""

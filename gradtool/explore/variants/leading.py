@@ -15,9 +15,9 @@ import numpy as np
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.ranks import with_axis
 from gradtool.explore.reading.source import trees
 from gradtool.explore.traits import traits
+from gradtool.explore.variants.ranks import with_axis
 
 _FOR_MATRICES = {"T", "H"}
 _BY_RANK = {"t", "einsum", "permute", "mv", "mm", "bmm", "outer", "dot", "ger", "addmm"}
