@@ -57,7 +57,8 @@ def _doubted(case: CaseResult, alike: frozenset[str]) -> CaseResult:
 def _check(check: CheckResult, evidence: str, alike: frozenset[str]) -> CheckResult:
     findings = tuple(_hinted(finding, evidence) for finding in check.findings)
     hinted = msgspec.structs.replace(check, findings=findings)
-    is_doubtful = check.verdict is Verdict.FAIL or check.rule == codes.BACKWARD_RAISED
+    has_raised = check.rule == codes.BACKWARD_RAISED and bool(check.findings)
+    is_doubtful = check.verdict is Verdict.FAIL or has_raised
     if check.verdict is Verdict.PASS or not is_doubtful or check.rule in alike:
         return hinted
     return msgspec.structs.replace(hinted, verdict=Verdict.UNVERIFIED, reason=_ALONE)

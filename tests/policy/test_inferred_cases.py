@@ -56,3 +56,8 @@ def test_what_nothing_confirms_is_in_doubt(cases: list[CaseResult]) -> None:
 def test_other_cases_are_left_alone() -> None:
     own = case("a", FAILED, source="config", inferred_from=None)
     assert verdicts(judged(own, case("b", PASSED))) == [Verdict.FAIL, Verdict.PASS]
+
+
+def test_a_backward_that_was_not_run_is_not_in_doubt() -> None:
+    skipped = reports.check("GT004", Verdict.SKIPPED)
+    assert verdicts(judged(case("a", skipped, is_guess=True))) == [Verdict.SKIPPED]
