@@ -38,7 +38,7 @@ class ContractTypeError(ContractError, TypeError):
 
 
 class SavedTypeError(ContractError, TypeError):
-    """What is saved for backward is no tensor."""
+    """Something other than a tensor is saved for backward."""
 
 
 class MissingMethodError(ContractError, NotImplementedError):

@@ -96,7 +96,7 @@ def explore(
 
 
 class _Search:
-    """What has been found so far, what it has cost, and what is still to be checked further."""
+    """The state of a search: its findings, its budget, and the variants to check further."""
 
     def __init__(self, checkable: Checkable, settings: Settings, branches: Branches) -> None:
         self._checkable, self._settings, self._branches = checkable, settings, branches

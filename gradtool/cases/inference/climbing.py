@@ -18,7 +18,7 @@ import numpy as np
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.alternatives import alternatives
-from gradtool.cases.inference.call_sites import Site
+from gradtool.cases.inference.calls.call_sites import Site
 from gradtool.cases.inference.drafts import (
     Draft,
     as_written,

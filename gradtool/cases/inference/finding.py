@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.calling import call_callers
+from gradtool.cases.inference.calls.calling import call_callers
 from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import (
     holds_tensors,

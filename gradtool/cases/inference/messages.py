@@ -59,7 +59,7 @@ _PAIR = re.compile(r"[(\[](\d{1,2}), ?(\d{1,2})[)\]]")
 
 @dataclass(frozen=True)
 class Said:
-    """What a refusal says."""
+    """Statement of a refusal."""
 
     message: str
     line: str = ""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradtool.cases.inference.call_sites import Site, call_sites, module_source
+from gradtool.cases.inference.calls.call_sites import Site, call_sites, module_source
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.helpers import helpers_of

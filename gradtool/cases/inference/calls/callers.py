@@ -15,7 +15,7 @@ from typing import Any
 
 from gradtool.adapters.common.binding import parameters_of
 from gradtool.adapters.library import library
-from gradtool.cases.inference.call_sites import Site, module_source
+from gradtool.cases.inference.calls.call_sites import Site, module_source
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.constructors import likely_arguments

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.callers import MOST_CALLERS, Caller, callers
+from gradtool.cases.inference.calls.callers import MOST_CALLERS, Caller, callers
 from gradtool.cases.inference.certainty import is_stated
 from gradtool.cases.inference.climbing import Climb
 from gradtool.cases.inference.drafts import Draft, others

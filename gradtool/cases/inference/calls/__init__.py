@@ -1,0 +1,1 @@
+"""Calls of a Function in other code, and the arguments that they show."""
