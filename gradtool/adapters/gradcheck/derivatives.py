@@ -202,12 +202,14 @@ class Derivatives:
 
     def unflattened(self, output: int, vector: FloatArray) -> Array:
         """Return the cotangent of an output that has these coordinates."""
-        (found,) = self._layout(output).unflatten(vector)
+        (found,) = self._layouts[output].unflatten(vector)
         assert found is not None
         return found
 
-    def _layout(self, output: int) -> Coordinates:
-        return Coordinates([self._first[self.positions[output]]])
+    @cached_property
+    def _layouts(self) -> list[Coordinates]:
+        """The coordinates of each compared output by itself."""
+        return [Coordinates([self._first[at]]) for at in self.positions]
 
     def vjp(self, outputs: Sequence[Tensor], cotangents: dict[int, Array | None]) -> Gradients:
         """The gradient of each target, given cotangents for outputs by their positions."""

@@ -44,11 +44,10 @@ def jitter_if_right(derivatives: Derivatives, options: GradcheckOptions) -> floa
     # What the user's code raises, the comparison of all entries shows.
     try:
         exact = _exact(derivatives, cotangents)
-        returned = exact and _gradients(derivatives, cotangents, runs=2)
-        if not exact or not returned:
+        if exact is None:
             return None
-        one, other = returned[: len(cotangents)], returned[len(cotangents) :]
-        is_right = all(map(_agree, one, exact, [options.atol] * len(exact)))
+        one, other = _gradients(derivatives, cotangents)
+        is_right = all(_agree(*each, options.atol) for each in zip(one, exact, strict=True))
         if is_right and _is_confirmed(derivatives, cotangents, exact, options, rng):
             return max(map(_difference, one, other))
     except Exception:
@@ -79,11 +78,13 @@ def _exact(
 
 
 def _gradients(
-    derivatives: Derivatives, cotangents: Sequence[list[FloatArray]], runs: int
-) -> list[list[FloatArray]]:
-    """The gradients that backward returns, for all cotangents in each run."""
+    derivatives: Derivatives, cotangents: Sequence[list[FloatArray]]
+) -> list[list[list[FloatArray]]]:
+    """The gradients that backward returns for each cotangent, in two runs."""
     with derivatives.function.called() as outputs:
-        return [_flat_gradients(derivatives, outputs, each) for each in [*cotangents] * runs]
+        return [
+            [_flat_gradients(derivatives, outputs, each) for each in cotangents] for _ in range(2)
+        ]
 
 
 def _flat_gradients(

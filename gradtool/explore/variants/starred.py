@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gradtool.explore.point import Point, Variant
 from gradtool.spelling import plural
+from gradtool.verify.protocol.coordinates import is_continuous
 
 _SHARE = 0.83
 """The new tensor next to the last one: a multiple keeps its sign and its order."""
@@ -28,7 +29,7 @@ def starred(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[V
         return
     last = len(point.values) - 1
     count = len(own)
-    if point.values[last].dtype.kind in "fc":
+    if is_continuous(point.values[last].dtype):
         more = replace(
             point,
             names=(*point.names, f"{star}[{count}]"),
@@ -51,6 +52,5 @@ def starred(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[V
 
 
 def _change(star: str, before: int, after: int) -> str:
-    return (
-        f"there {'is' if after == 1 else 'are'} {plural(after, 'tensor')} in `{star}`, not {before}"
-    )
+    verb = "is" if after == 1 else "are"
+    return f"there {verb} {plural(after, 'tensor')} in `{star}`, not {before}"
