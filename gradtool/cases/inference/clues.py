@@ -8,8 +8,6 @@ accepting or refusing arguments. Without source there are none.
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +19,7 @@ from gradtool.cases.inference.documentation import (
     extents_for,
     integers,
 )
+from gradtool.cases.inference.helpers import definition
 from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_uses
 
 _KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
@@ -112,12 +111,7 @@ def _backward(function: Any) -> Any:
 
 def _source(function: Any) -> FunctionNode | None:
     """Parse the definition of `function`; None without source."""
-    try:
-        # The source of a method is indented, which alone is not valid Python.
-        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
-        statement = ast.parse(text).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError, ValueError):
-        return None
+    _, statement = definition(function)
     return statement if isinstance(statement, FunctionNode) else None
 
 

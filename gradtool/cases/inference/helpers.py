@@ -44,9 +44,15 @@ def helpers_of(
 
 
 def _imported(function: Any) -> Helper | None:
-    try:
-        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
-        node = ast.parse(text).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError, ValueError):
-        return None
+    text, node = definition(function)
     return Helper(node, text) if isinstance(node, ast.FunctionDef) else None
+
+
+def definition(function: Any) -> tuple[str, ast.stmt | None]:
+    """The source of a function, and its statement; None without source."""
+    try:
+        # The source of a method is indented, which alone is not valid Python.
+        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        return text, ast.parse(text).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError, ValueError):
+        return "", None

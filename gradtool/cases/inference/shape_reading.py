@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradtool.cases.inference.guards.conditions import Condition, conditions
 from gradtool.cases.inference.helpers import Helper
 from gradtool.cases.inference.shape_facts import Extent, ShapeFacts
+from gradtool.cases.inference.uses import name_behind
 
 
 def read_shapes(
@@ -47,7 +48,7 @@ def _of_helper(facts: ShapeFacts, call: ast.Call, helper: Helper) -> None:
     own = tuple(each.arg for each in (*helper.node.args.args, *helper.node.args.kwonlyargs))
     inside = read_shapes(helper.node, own, helper.text)
     for name, argument in _passed(call, own):
-        extents, root = inside.shapes.get(name), _of_same_shape(argument)
+        extents, root = inside.shapes.get(name), name_behind(argument, _SAME_SHAPE)
         if root and extents and name not in inside.weak:
             known = map(inside.resolved, extents)
             facts.shape(
@@ -58,16 +59,6 @@ def _of_helper(facts: ShapeFacts, call: ast.Call, helper: Helper) -> None:
 
 _SAME_SHAPE = {"clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "numpy", "to"}
 """Methods whose result has the shape of their tensor."""
-
-
-def _of_same_shape(node: ast.expr) -> str | None:
-    """The name ``x`` of ``x`` and of ``x.detach().cpu().numpy()``."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _SAME_SHAPE:
-            return _of_same_shape(owner)
-    return None
 
 
 def _passed(call: ast.Call, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -358,7 +358,7 @@ def _called(uses: dict[str, Use], node: ast.Call) -> None:
                 break
         case ast.Attribute(value=owner, attr=method):
             _method(uses, node, owner, method)
-            if method in {"long", "int"} and (whole := _rearranged(owner)):
+            if method in {"long", "int"} and (whole := name_behind(owner, _REARRANGE)):
                 _mark(uses, whole, "is_whole")
     for keyword in node.keywords:
         if keyword.arg == "index" and isinstance(node.func, ast.Attribute):
@@ -430,13 +430,13 @@ def _looped(node: ast.expr) -> Iterator[str]:
             yield from (arg.id for arg in args if isinstance(arg, ast.Name))
 
 
-def _rearranged(node: ast.expr) -> str | None:
-    """The name ``x`` of ``x``, ``x.view(1, -1)`` and the like, which have the same entries."""
+def name_behind(node: ast.expr, methods: Collection[str]) -> str | None:
+    """The name ``x`` of ``x`` and of calls of such methods in turn, as in ``x.detach().cpu()``."""
     match node:
         case ast.Name(id=name):
             return name
-        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _REARRANGE:
-            return _rearranged(owner)
+        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in methods:
+            return name_behind(owner, methods)
     return None
 
 
