@@ -12,6 +12,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.coverage import Branches
 from gradtool.explore.families import Turns, variants
+from gradtool.explore.ignored_option import with_ignored_option
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.trial import Answer, attempt, stale, usual_size
@@ -126,7 +127,7 @@ class _Search:
             trial = attempt(self._checkable, variant, case.seed, self._usual_at(case, point))
         self.left -= trial.calls
         if trial.answer is Answer.SUSPECT:
-            self._confirm(case, variant)
+            self._confirm(case, point, variant)
         elif trial.answer is Answer.RIGHT:
             self._remember(case, variant, takes_a_branch=keep.is_new)
             if variant.is_plain:
@@ -141,12 +142,17 @@ class _Search:
             self._usual[id(case)] = usual_size(self._checkable, point, case.seed)
         return self._usual[id(case)]
 
-    def _confirm(self, case: ResolvedCase, variant: Variant) -> None:
+    def _confirm(self, case: ResolvedCase, point: Point, variant: Variant) -> None:
         self._confirmations -= 1
         outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
-        if outcomes:
-            variant, outcomes = self._shrunk(case, variant, outcomes)
-        self._add(case, variant, outcomes)
+        if not outcomes:
+            return
+        variant, outcomes = self._shrunk(case, variant, outcomes)
+        named = (
+            with_ignored_option(self._checkable, each, point, variant.point, case.seed)
+            for each in outcomes
+        )
+        self._add(case, variant, named)
 
     def _shrunk(
         self, case: ResolvedCase, variant: Variant, outcomes: list[Outcome]

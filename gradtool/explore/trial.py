@@ -271,12 +271,29 @@ def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, 
     if observed is None:
         return {}
     function, seen = observed
-    found = _exact(function, cotangents_of(seen, seed))
-    if found is None:
+    return _by_position(function, _exact(function, cotangents_of(seen, seed)))
+
+
+def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
+    """The gradients of backward for the same cotangents; empty if forward or backward raises."""
+    observed = _observed(checkable, point)
+    if observed is None:
         return {}
-    places = [each.position for each in function.arguments]
+    function, seen = observed
+    try:
+        (found,) = function.vjps(function.primals, [cotangents_of(seen, seed)])
+    except Exception:  # The user's backward may raise anything.
+        return {}
+    return _by_position(function, found)
+
+
+def _by_position(
+    function: FunctionDifferentiable, gradients: Sequence[Array | None] | None
+) -> dict[int, Array]:
     return {
-        at: gradient for at, gradient in zip(places, found, strict=True) if gradient is not None
+        argument.position: gradient
+        for argument, gradient in zip(function.arguments, gradients or (), strict=False)
+        if gradient is not None
     }
 
 

@@ -1,0 +1,64 @@
+"""An option that backward ignores: its gradient is the derivative with the option of the case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.point import Point
+from gradtool.explore.trial import exact_gradients, returned_gradients
+from gradtool.explore.variants.plain import with_defaults
+from gradtool.verify.examine import Outcome
+from gradtool.verify.protocol.observation import Array
+from gradtool.verify.rules import codes
+
+_RTOL = 1e-9
+"""Relative difference of two gradients that are the same but for rounding."""
+
+
+def with_ignored_option(
+    checkable: Checkable, outcome: Outcome, case: Point, variant: Point, seed: int
+) -> Outcome:
+    """The outcome at a variant, which names the option that explains a wrong gradient, if one does.
+
+    An explanation that names a step of forward stays.
+    """
+    is_vague = outcome.rule.code == codes.WRONG_GRADIENT and not any(f.step for f in outcome.flaws)
+    text = _explanation(checkable, case, variant, seed) if is_vague else None
+    if text is None:
+        return outcome
+    return replace(outcome, flaws=tuple(replace(flaw, hint=text) for flaw in outcome.flaws))
+
+
+def _explanation(checkable: Checkable, case: Point, variant: Point, seed: int) -> str | None:
+    changed = list(_changed_options(with_defaults(case, checkable.parameters()), variant))
+    found = returned_gradients(checkable, variant, seed) if changed else {}
+    for at, before in changed if found else ():
+        exact = exact_gradients(checkable, variant.having({at: before}), seed)
+        if _are_same(found, exact):
+            name = variant.names[at]
+            return f"backward ignores `{name}`: it returns the derivative for {before!r}"
+    return None
+
+
+def _changed_options(case: Point, variant: Point) -> Iterator[tuple[int, Any]]:
+    """Yield the position of each argument that is no tensor and differs, and its former value."""
+    before = {case.names[at]: case.values[at] for at in case.plain}
+    for at in variant.plain:
+        name = variant.names[at]
+        if name in before and repr(before[name]) != repr(variant.values[at]):
+            yield at, before[name]
+
+
+def _are_same(found: dict[int, Array], exact: dict[int, Array]) -> bool:
+    return found.keys() == exact.keys() and all(
+        mine.shape == exact[at].shape
+        and np.allclose(
+            mine, exact[at], rtol=_RTOL, atol=_RTOL * np.abs(exact[at]).max(initial=0.0)
+        )
+        for at, mine in found.items()
+    )

@@ -1,0 +1,50 @@
+"""Explanations of wrong gradients that exploration finds: an option that backward ignores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradtool.run.runner import check
+from tests.options import check_options
+
+TABLE = """
+import torch
+
+class PhaseTable(torch.autograd.Function):
+    tables = {}
+
+    @staticmethod
+    def forward(ctx, x, offset=0):
+        ctx.table = torch.cos((torch.arange(x.shape[-1], dtype=x.dtype) + offset) * 0.7)
+        PhaseTable.tables.setdefault(len(ctx.table), ctx.table)
+        return x * ctx.table
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * BACKWARD, None
+
+    @staticmethod
+    def sample_inputs():
+        return torch.rand(2, 4, dtype=torch.float64).requires_grad_()
+"""
+
+
+@pytest.mark.parametrize(
+    ("backward", "is_ignored"),
+    [
+        ("PhaseTable.tables[len(ctx.table)]", True),
+        ("ctx.table * (1 if ctx.table[0] == 1 else 1.5)", False),
+    ],
+)
+def test_it_is_named_if_the_gradient_is_right_for_the_value_of_the_case(
+    tmp_path: Path, backward: str, is_ignored: bool
+) -> None:
+    module = tmp_path / "table.py"
+    module.write_text(TABLE.replace("BACKWARD", backward), encoding="utf-8")
+    options = check_options(paths=(f"{module}",), select=("GT101",), explore="quick")
+    hints = [each.hint or "" for each in check(options).findings()]
+    assert hints
+    is_named = hints == ["backward ignores `offset`: it returns the derivative for 0"]
+    assert is_named == is_ignored
