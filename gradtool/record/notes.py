@@ -11,6 +11,7 @@ from typing import Any
 from gradtool.config.schema import CaseConfig
 from gradtool.config.tensor_spec import is_tensor
 from gradtool.record.differentiated import differentiated
+from gradtool.record.most_telling import most_telling
 
 
 @dataclass
@@ -34,7 +35,8 @@ def read_notes(folder: Path, limit: int) -> list[Recorded]:
     for recorded in found.values():
         wanted = differentiated(recorded.file, recorded.function)
         cases = (_to_check(case, wanted) for case in _chosen(recorded.cases, wanted))
-        recorded.cases = list({signature(case): case for case in cases}.values())[:limit]
+        distinct = list({signature(case): case for case in cases}.values())
+        recorded.cases = most_telling(distinct, limit)
     return [found[key] for key in sorted(found)]
 
 
@@ -48,6 +50,9 @@ def _notes(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _add(recorded: Recorded, note: dict[str, Any]) -> None:
+    if "problem" in note:
+        recorded.problem = note["problem"]
+        return
     case = CaseConfig(args=tuple(note["args"]), kwargs=note["kwargs"])
     values = (*case.args, *case.kwargs.values())
     obstacle = next((text for value in values for text in _obstacles(value)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,14 @@ X = {"shape": [3, 2], "low": 1.0, "high": 1.0}
             ({"values": [[1.0, 0.0], [0.0, 1.0]], "requires_grad": False},),
         ),
         (
+            "torch.tensor([1.0, 0.0], dtype=torch.double)",
+            ({"values": [1.0, 0.0], "requires_grad": False},),
+        ),
+        (
+            "torch.zeros(2, 2, dtype=torch.double)",
+            ({"shape": [2, 2], "low": 0.0, "high": 0.0, "requires_grad": False},),
+        ),
+        (
             "torch.linspace(0.12345678, 1.98765, 7, dtype=torch.double)",
             ({"shape": [7], "low": 0.1235, "high": 1.987, "requires_grad": False},),
         ),
@@ -128,6 +137,47 @@ def test_what_a_file_cannot_hold_is_said(tmp_path):
     (found,) = recorded(tmp_path, "Take.apply(torch.rand(2), len)")
     assert found.cases == []
     assert "builtin_function_or_method" in (found.problem or "")
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ("Pair(2, 3)", "a named tuple of type Pair"),
+        ("Odd()", "looking at its arguments raised RuntimeError('no entries')"),
+    ],
+)
+def test_why_nothing_was_recorded_is_said(tmp_path, made, words):
+    script = f"""
+from collections import namedtuple
+Pair = namedtuple("Pair", "rise fall")
+class Odd(dict):
+    def items(self):
+        raise RuntimeError("no entries")
+Take.apply(torch.rand(2), {made})
+"""
+    (found,) = recorded(tmp_path, script)
+    assert found.cases == []
+    assert words in (found.problem or "")
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+def test_a_sparse_tensor_is_not_written(tmp_path):
+    call = "Take.apply(torch.rand(2), torch.eye(2).to_sparse())"
+    (found,) = recorded(tmp_path, call, engine="torch")
+    assert "a tensor of layout sparse_coo" in (found.problem or "")
+
+
+def test_a_small_call_is_taken_rather_than_an_earlier_large_one(tmp_path):
+    loop = "for n in (3000, 30, 20): Take.apply(torch.rand(n, requires_grad=True))"
+    (found,) = recorded(tmp_path, loop, limit=2)
+    assert [case.args[0]["shape"] for case in found.cases] == [[30], [20]]
+
+
+def test_calls_with_other_options_come_before_other_extents(tmp_path):
+    loop = "for n, mode in ((2, 'a'), (3, 'a'), (3000, 'b')): Take.apply(torch.rand(n), mode)"
+    (found,) = recorded(tmp_path, loop, limit=2)
+    assert [case.args[1] for case in found.cases] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def _record(
             print(f"{which} not recorded: {each.problem}", file=sys.stderr)
     kept = [each for each in found if each.cases]
     if not kept:
-        if not code:
+        if not code and not found:
             print(
                 f"{shlex.join(command)} called no Function that is defined in this folder",
                 file=sys.stderr,

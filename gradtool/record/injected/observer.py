@@ -8,6 +8,7 @@ plain values are recognized by their key, without a look at any entry.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import json
@@ -23,13 +24,16 @@ from typing import Any
 _FUNCTION_MODULE = "torch.autograd.function"
 
 _MOST_ENTRIES = 64
-"""Entries of an integer or boolean tensor that are written out; of more, only the bounds are."""
+"""Entries that are written out if they are whole numbers; of more, only the bounds are."""
 
-_MOST_STRUCTURED = 144
+_MOST_STRUCTURED = 256
 """The same for a floating tensor whose entries depend on each other."""
 
 _DIGITS = 4
 """Significant digits of the bounds of random entries."""
+
+_SETS_PER_CASE = 10
+"""Sets of arguments noted for each case to be written, so that there are small ones to choose."""
 
 
 def start() -> None:
@@ -107,7 +111,7 @@ class _Notes:
     """The sets of arguments seen in this process."""
 
     def __init__(self) -> None:
-        self._limit = int(os.environ.get("GRADTOOL_RECORD_LIMIT", "10"))
+        self._limit = _SETS_PER_CASE * int(os.environ.get("GRADTOOL_RECORD_LIMIT", "10"))
         self._root = Path(os.environ["GRADTOOL_RECORD_ROOT"])
         self._seen: dict[Any, set[Any]] = {}
         self._skipped: dict[Any, bool] = {}
@@ -122,10 +126,11 @@ class _Notes:
             if key in seen or len(seen) >= self._limit or _is_checked():
                 return
             seen.add(key)
-            self._write(cls, args, kwargs)
+            written = {name: _written(value) for name, value in kwargs.items()}
+            self._write(cls, {"args": [_written(value) for value in args], "kwargs": written})
         except Exception as error:  # The recorded program has to run, recorded or not.
             self._skipped[cls] = True
-            print(f"gradtool record: {cls.__qualname__}: {error!r}", file=sys.stderr)
+            self._give_up(cls, error)
 
     def _is_skipped(self, cls: Any) -> bool:
         if cls not in self._skipped:
@@ -134,13 +139,14 @@ class _Notes:
             self._skipped[cls] = file is None or not inside or "site-packages" in file.parts
         return self._skipped[cls]
 
-    def _write(self, cls: Any, args: Any, kwargs: Any) -> None:
-        note = {
-            "file": str(_file_of(cls)),
-            "function": cls.__qualname__,
-            "args": [_written(value) for value in args],
-            "kwargs": {name: _written(value) for name, value in kwargs.items()},
-        }
+    def _give_up(self, cls: Any, error: Exception) -> None:
+        """Note why no more calls are noted: what this process prints, pytest may swallow."""
+        # Where notes cannot be written, neither can this one.
+        with contextlib.suppress(Exception):
+            self._write(cls, {"problem": f"looking at its arguments raised {error!r}"})
+
+    def _write(self, cls: Any, noted: dict[str, Any]) -> None:
+        note = {"file": str(_file_of(cls)), "function": cls.__qualname__, **noted}
         # A name for each process: one that was forked writes to a file of its own.
         path = Path(os.environ["GRADTOOL_RECORD"]) / f"{os.getpid()}.jsonl"
         with path.open("a", encoding="utf-8") as file:
@@ -173,7 +179,8 @@ def _is_tensor(value: Any) -> bool:
 def _key(value: Any) -> Any:
     """Return what tells one set of arguments from another, without a look at any entry."""
     if _is_tensor(value):
-        return ("tensor", tuple(value.shape), str(value.dtype), bool(value.requires_grad))
+        spec = tuple(value.shape), str(value.dtype), bool(value.requires_grad)
+        return ("tensor", *spec, str(value.layout))
     if isinstance(value, tuple | list):
         return (type(value).__name__, *map(_key, value))
     if isinstance(value, dict):
@@ -187,6 +194,9 @@ def _written(value: Any) -> Any:
     """Return the value as a configuration writes it; a mapping with ``cannot`` for any other."""
     if _is_tensor(value):
         return _tensor(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        # Read back, it would be a list, whose entries have no names.
+        return {"cannot": f"a named tuple of type {type(value).__name__}"}
     if isinstance(value, tuple | list):
         return [_written(each) for each in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
@@ -203,6 +213,9 @@ def _written(value: Any) -> Any:
 
 def _tensor(tensor: Any) -> dict[str, Any]:
     plain = tensor.detach()
+    layout = str(plain.layout).rpartition(".")[2]
+    if layout != "strided":
+        return {"cannot": f"a tensor of layout {layout}"}
     dtype = str(plain.dtype).rpartition(".")[2]
     if dtype == "bfloat16":
         dtype = "float32"
@@ -234,9 +247,9 @@ def _entries(tensor: Any) -> dict[str, Any]:
     if tensor.is_complex() or not tensor.numel():
         return {}
     wide = tensor.double()
-    if _is_structured(wide):
-        return {"values": wide.tolist()}
     low, high = float(wide.min()), float(wide.max())
+    if low != high and (_is_structured(wide) or _is_whole(wide)):
+        return {"values": wide.tolist()}
     if not (math.isfinite(low) and math.isfinite(high)):
         return {}
     return {"low": _inwards(low, high), "high": _inwards(high, low)}
@@ -251,6 +264,11 @@ def _inwards(bound: float, other: float) -> float:
     rounded = (math.ceil if upward else math.floor)(bound / grain) * grain
     written = float(f"{rounded:.{_DIGITS}g}")
     return written if (bound <= written <= other or other <= written <= bound) else bound
+
+
+def _is_whole(tensor: Any) -> bool:
+    """Return True for a few whole numbers, such as spikes or the entries of a mask."""
+    return tensor.numel() <= _MOST_ENTRIES and bool((tensor == tensor.round()).all())
 
 
 def _is_structured(tensor: Any) -> bool:
