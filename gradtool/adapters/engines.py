@@ -158,3 +158,11 @@ def engine_imports(engine: str) -> AbstractContextManager[None]:
     from gradtool.adapters.torch.import_alias import answer_engine_imports
 
     return answer_engine_imports(_pytorch().torch)
+
+
+def join_group_of_one(engine: str) -> None:
+    """Let ``torch.distributed`` be a group of this process alone, as in the bundled engine."""
+    if engine == TORCH:
+        from gradtool.adapters.torch.process_group import join
+
+        join(_pytorch().torch)

@@ -6,10 +6,11 @@ the same case under the second, and GT702 reports where the two disagree.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,10 @@ class SecondEngine:
     ) -> CheckResult | None:
         settings, node = self._unit.settings, f"{self._unit.node}[{case.name}]"
         with self._running(first):
-            if any(map(is_bound, (*case.args, *case.kwargs.values()))):
+            values = *case.args, *case.kwargs.values()
+            if any(map(is_bound, values)):
                 return None
+            homes = homes_of(values)
             one = _differentiable(checkable, case.args, case.kwargs)
             here = Examined(one, seed=case.seed, witness=settings.witness)
             if here.nothing_to_check or here.first.baseline.failure or one.draws_random_numbers:
@@ -96,6 +99,8 @@ class SecondEngine:
             args, kwargs = sent(case.args), sent(case.kwargs)
             buffers = sent(_buffers(checkable))
         with self._running(self._loaded.active):
+            if any(sys.modules.get(name) is not module for name, module in homes.items()):
+                return None
             _buffers(self._checkable).update(received(buffers))
             twin = _differentiable(self._checkable, received(args), received(kwargs))
             there = twin.call(at.primals, at.cotangents)
@@ -193,6 +198,23 @@ def _holds_tensors(value: Any, levels: int) -> bool:
         return False
     held = [*getattr(value, "__dict__", {}).values(), getattr(value, "__self__", None)]
     return any(_holds_tensors(each, levels - 1) for each in held)
+
+
+def homes_of(value: Any, levels: int = _LEVELS) -> dict[str, ModuleType | None]:
+    """The modules that define the objects in a value, by name.
+
+    A module that was imported for one engine alone has an equal for the other, which does not
+    recognize its objects: neither their classes nor the entries of its enumerations.
+    """
+    if isinstance(value, library().Tensor | ModuleType):
+        return {}
+    made_by = value if isinstance(value, type | FunctionType) else type(value)
+    homes = {made_by.__module__: sys.modules.get(made_by.__module__)}
+    held = value if type(value) in {list, tuple} else getattr(value, "__dict__", {}).values()
+    if levels > 0 and made_by is not value:
+        for each in held:
+            homes.update(homes_of(each, levels - 1))
+    return homes
 
 
 def sent(value: Any) -> Any:

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports
+from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports, join_group_of_one
 from gradtool.collect.import_root import RESERVED, ImportRoot
 from gradtool.collect.slices import sliced
 from gradtool.collect.source_loader import SourceOnlyLoader
@@ -108,7 +108,14 @@ class LoadedModule:
 
     def active(self) -> AbstractContextManager[None]:
         """While code of the module runs, let its imports find the same modules as at load."""
+        if self._communicates:
+            join_group_of_one(self.engine)
         return _imports_of(self.root, self.engine)
+
+    @cached_property
+    def _communicates(self) -> bool:
+        """Whether the source mentions ``torch.distributed``."""
+        return any(_is_distributed(node) for node in ast.walk(self.tree))
 
 
 class Loader:
@@ -229,6 +236,16 @@ def _may_define(tree: ast.Module) -> bool:
     """Return True for a source in which there may be something to check."""
     kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     return any(isinstance(node, kinds) for node in ast.walk(tree))
+
+
+def _is_distributed(node: ast.AST) -> bool:
+    """Return True for ``torch.distributed``, or for an import of it or from it."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "distributed"
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    if isinstance(node, ast.ImportFrom):
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    return any(name.startswith("torch.distributed") for name in names)
 
 
 @contextmanager

@@ -296,3 +296,72 @@ def test_what_is_meant_to_differ_is_recognised_and_counted_once_declared(write, 
     assert report.verdict is Verdict.PASS
     told = "gradient of 1 case (every gradient is declared a surrogate)"
     assert told in summary_line(report)
+
+
+def check_both(folder: Path, source: str) -> Report:
+    module = folder / "ops.py"
+    module.write_text("import torch\nfrom torch.autograd import Function\n" + source)
+    return checked(module, engine="both")
+
+
+@torch
+def test_both_engines_have_a_group_of_one_process(tmp_path):
+    report = check_both(
+        tmp_path,
+        "import torch.distributed as dist\n"
+        "class Everywhere(Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n"
+        "        out = torch.zeros_like(x)\n"
+        "        dist.all_gather([out], x)\n"
+        "        return out * dist.get_world_size()\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, g):\n"
+        "        return g.clone()\n",
+    )
+    assert alarms(report) == []
+    assert Verdict.PASS in [each.verdict for each in report.checks() if each.rule == "GT702"]
+
+
+@torch
+def test_a_cotangent_can_be_resized_under_both(tmp_path):
+    report = check_both(
+        tmp_path,
+        "class Mean(Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n"
+        "        return x.mean()\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, g):\n"
+        "        (x,) = ctx.saved_tensors\n"
+        "        return g.resize_as_(x).copy_(torch.ones_like(x)) / x.numel()\n",
+    )
+    assert {finding.rule for finding in alarms(report)} == {"GT503"}
+
+
+@torch
+def test_an_object_of_the_module_is_not_given_to_the_other_engine(tmp_path):
+    report = check_both(
+        tmp_path,
+        "from enum import Enum\n"
+        "from types import SimpleNamespace\n"
+        "class Mode(Enum):\n"
+        "    TWICE = 1\n"
+        "class Times(Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x, plan):\n"
+        "        if plan.mode is not Mode.TWICE:\n"
+        "            raise ValueError(plan)\n"
+        "        return x * 2\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, g):\n"
+        "        return g * 2, None\n"
+        "    @staticmethod\n"
+        "    def sample_inputs():\n"
+        "        x = torch.randn(3, dtype=torch.double, requires_grad=True)\n"
+        "        yield x, SimpleNamespace(mode=Mode.TWICE)\n",
+    )
+    assert alarms(report) == []
+    (asked,) = [each for each in report.checks() if each.rule == "GT702"]
+    assert asked.verdict is Verdict.SKIPPED

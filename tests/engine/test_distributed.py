@@ -83,3 +83,11 @@ def test_there_is_nobody_to_send_to(call: Callable[..., Any]) -> None:
 def test_a_list_needs_a_tensor_for_each_process() -> None:
     with pytest.raises(ValueError, match="which here is one process"):
         alone.all_gather([engine.ones(2), engine.ones(2)], engine.ones(2))
+
+
+def test_autograd_does_not_see_what_arrives():
+    x = engine.ones(2, requires_grad=True)
+    out = engine.zeros(2)
+    alone.all_gather([out], x * 2)
+    assert out.tolist() == [2, 2]
+    assert not out.requires_grad

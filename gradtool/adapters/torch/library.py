@@ -64,7 +64,9 @@ class _PyTorch:
         return f"PyTorch {self.torch.__version__}"
 
     def tensor(self, array: Array) -> Any:
-        return self.torch.from_numpy(array)
+        over = self.torch.from_numpy(array)
+        # A copy, since a Function may resize what it is given, and NumPy's memory stays as it is.
+        return over.clone() if array.flags.c_contiguous else over
 
     def array(self, tensor: Any) -> Array:
         if tensor.layout is not self.torch.strided:
@@ -75,6 +77,9 @@ class _PyTorch:
             tensor = tensor.float()
         elif tensor.dtype is self.torch.complex32:
             tensor = tensor.to(self.torch.complex64)
+        if tensor.is_contiguous():
+            # PyTorch never resizes memory that NumPy has seen.
+            tensor = tensor.detach().clone()
         found: Array = tensor.numpy(force=True)
         return found
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd.grad_mode import no_grad
 
 
 class ReduceOp:
@@ -83,7 +84,7 @@ def all_gather(
     tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Copy a tensor to the only one of a list."""
-    _only(tensor_list).copy_(tensor)
+    _receive(_only(tensor_list), tensor)
     return _done(async_op)
 
 
@@ -91,7 +92,7 @@ def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Copy a tensor to one of the same number of elements."""
-    output_tensor.copy_(input_tensor.reshape(output_tensor.shape))
+    _receive(output_tensor, input_tensor.reshape(output_tensor.shape))
     return _done(async_op)
 
 
@@ -104,7 +105,7 @@ def gather(
     group_dst: int | None = None,
 ) -> Work | None:
     """Copy a tensor to the only one of a list."""
-    _only(gather_list).copy_(tensor)
+    _receive(_only(gather_list), tensor)
     return _done(async_op)
 
 
@@ -117,7 +118,7 @@ def scatter(
     group_src: int | None = None,
 ) -> Work | None:
     """Copy the only tensor of a list to a tensor."""
-    tensor.copy_(_only(scatter_list))
+    _receive(tensor, _only(scatter_list))
     return _done(async_op)
 
 
@@ -129,7 +130,7 @@ def reduce_scatter(
     async_op: bool = False,
 ) -> Work | None:
     """Copy the only tensor of a list to a tensor."""
-    output.copy_(_only(input_list))
+    _receive(output, _only(input_list))
     return _done(async_op)
 
 
@@ -137,7 +138,7 @@ def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Copy a tensor to one of the same number of elements."""
-    output.copy_(input.reshape(output.shape))
+    _receive(output, input.reshape(output.shape))
     return _done(async_op)
 
 
@@ -148,7 +149,7 @@ def all_to_all(
     async_op: bool = False,
 ) -> Work | None:
     """Copy the only tensor of a list to that of another."""
-    _only(output_tensor_list).copy_(_only(input_tensor_list))
+    _receive(_only(output_tensor_list), _only(input_tensor_list))
     return _done(async_op)
 
 
@@ -161,7 +162,7 @@ def all_to_all_single(
     async_op: bool = False,
 ) -> Work | None:
     """Copy a tensor to one of the same shape."""
-    output.copy_(input)
+    _receive(output, input)
     return _done(async_op)
 
 
@@ -225,6 +226,12 @@ def _only(tensors: Sequence[Tensor] | None) -> Tensor:
             "process"
         )
     return tensors[0]
+
+
+def _receive(output: Tensor, sent: Tensor) -> None:
+    """Copy entries to a tensor; as in torch, autograd does not see that they arrive."""
+    with no_grad():
+        output.copy_(sent)
 
 
 def _done(async_op: bool) -> Work | None:

@@ -1,5 +1,6 @@
 """Linear algebra, under the names of ``torch.linalg``."""
 
+from gradtool.engine._keywords import with_keywords
 from gradtool.engine._ops.core.node_names import published
 from gradtool.engine._ops.linalg.cholesky import cholesky, cholesky_ex
 from gradtool.engine._ops.linalg.contraction import linalg_cross as cross
@@ -81,3 +82,5 @@ __all__ = [
 
 for _name in __all__:
     globals()[_name] = published(globals()[_name])
+    if not isinstance(globals()[_name], type):
+        globals()[_name] = with_keywords(globals()[_name])

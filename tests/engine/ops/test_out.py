@@ -52,3 +52,11 @@ def test_views_see_what_is_written_to_memory_that_is_large_enough() -> None:
     with pytest.warns(UserWarning, match="was resized since it had shape"):
         engine.add(engine.ones(2), 1, out=part)
     assert (part.tolist(), memory.tolist()) == ([2.0, 2.0], [0.0, 2.0, 2.0, 0.0])
+
+
+def test_matrix_functions_write_where_they_are_told() -> None:
+    x, out, info = engine.eye(2) * 4, engine.empty(2, 2), engine.empty(0, dtype=engine.int32)
+    found = engine.linalg.cholesky_ex(x, out=(out, info))
+    assert (found.L is out, out.tolist(), info.item()) == (True, [[2.0, 0.0], [0.0, 2.0]], 0)
+    assert engine.linalg.inv(x, out=out) is out
+    assert out.tolist() == [[0.25, 0.0], [0.0, 0.25]]
