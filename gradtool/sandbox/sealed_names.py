@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 # Held here, since the checked code may replace the builtins that a comparison is made with.
-_all, _len, _map, _next, _zip = all, len, map, next, zip
+_all, _filter, _frozenset, _len, _map, _next, _zip = all, filter, frozenset, len, map, next, zip
 
 
 class Space:
@@ -31,11 +31,12 @@ class Space:
         self.names = names
         self.keys = tuple(keys)
         self._values = tuple(map(names.get, self.keys))
-        self._count = len(names)
+        self._first = tuple(names)
+        """All keys there were. A tuple, since sets of them would take megabytes."""
         self._hides = hides
         """Names that are found elsewhere as long as they are not here."""
-        self._all_keys = frozenset(names) if is_closed else None
-        """All keys there are; None where code may add some."""
+        self._is_closed = is_closed
+        """No code may add a name."""
 
     def difference(self) -> str | None:
         """The name of an entry that was replaced, removed, or added where it has no place."""
@@ -53,20 +54,22 @@ class Space:
 
     def _added(self) -> str | None:
         """The name of an entry that hides something, or has no place here."""
-        if _len(self.names) != self._count:
-            added = _next(filter(self._is_forbidden, self.names), None)
-            return None if added is None else self._named(added)
-        return None
+        if _len(self.names) == _len(self._first):
+            return None
+        known = _frozenset(self._first)
+        added = _filter(self._is_forbidden, [key for key in self.names if key not in known])
+        first = _next(added, None)
+        return None if first is None else self._named(first)
 
     def _is_forbidden(self, name: Any) -> bool:
         """Return True for a name that must not be added."""
         if name in self._hides:
             return True
         # Caches, such as those of msgspec, are of that form.
-        if self._all_keys is None or (name.startswith("__") and name.endswith("__")):
+        if not self._is_closed or (name.startswith("__") and name.endswith("__")):
             return False
         # A module of a package is an attribute of it once it is imported.
-        return name not in self._all_keys and type(self.names[name]) is not ModuleType
+        return type(self.names[name]) is not ModuleType
 
     def _named(self, key: object) -> str:
         return f"{self._label}.{key}" if isinstance(key, str) else f"an entry of {self._label}"

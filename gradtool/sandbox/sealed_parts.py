@@ -84,11 +84,10 @@ class Sealed:
         self.cells: list[Any] = []
         self.objects: list[Any] = []
         self._seen: set[int] = set()
+        self._inherited = functools.cache(_inherited)
         own = {name: sys.modules[name] for name in sorted(sys.modules) if _is_ours(name)}
         for name, module in own.items():
-            for key, value in vars(module).items():
-                if not key.startswith("__"):
-                    self._value(f"{name}.{key}", value)
+            self._members(name, vars(module), [k for k in vars(module) if not k.startswith("__")])
         codes = {function: _all_code(function) for function in self.functions}
         rebound = _rebound(codes)
         for name, module in own.items():
@@ -117,7 +116,15 @@ class Sealed:
             if key not in rebound and not key.startswith("__") and _is_fixed(value)
         ]
         is_closed = not label.startswith("gradtool.engine")
-        self._space(label, names, keys, _BUILTINS - names.keys(), is_closed=is_closed)
+        self._space(label, names, keys, _BUILTINS, is_closed=is_closed)
+
+    def _members(self, label: str, names: Mapping[str, Any], keys: Iterable[str]) -> None:
+        """Cover what names of a module, class or object stand for."""
+        for key in keys:
+            value = names[key]
+            # Asked here too, since most need no label.
+            if type(value) not in _PLAIN and id(value) not in self._seen:
+                self._value(f"{label}.{key}", value)
 
     def _value(self, label: str, value: Any) -> None:
         if type(value) in _PLAIN or id(value) in self._seen:
@@ -164,12 +171,10 @@ class Sealed:
         is_engine = cls.__module__.startswith("gradtool.engine")
         skipped = (_DISPLAY if is_own else _NOTES) | (_NOTES if is_engine else frozenset())
         keys = [k for k, v in vars(cls).items() if k not in skipped and _is_fixed(v)]
-        inherited = frozenset(name for base in cls.__mro__[1:] for name in vars(base))
-        hides = (inherited | {"__getattr__"}) - vars(cls).keys() - _DISPLAY
         is_closed = is_own and not is_engine
+        hides = self._inherited(cls.__mro__[1:])
         self._space(label, vars(cls), keys, hides, is_closed=is_closed)
-        for key in keys:
-            self._value(f"{label}.{key}", vars(cls)[key])
+        self._members(label, vars(cls), keys)
         for base in cls.__mro__[1:] if is_own else ():
             self._value(f"{base.__module__}.{base.__qualname__}", base)
 
@@ -190,19 +195,20 @@ class Sealed:
         keys = [key for key, each in held.items() if is_frozen or _is_code(each)]
         if keys:
             self._space(label, held, keys)
-        for key, each in list(held.items()):
-            if key in keys or type(each) is dict:
-                self._value(f"{label}.{key}", each)
+        known = frozenset(keys)
+        also = [key for key, each in held.items() if key in known or type(each) is dict]
+        self._members(label, held, also)
 
     def _foreign(self, own: Iterable[ModuleType], used: frozenset[str]) -> None:
         """The entry points of other libraries that the checker names."""
         modules = {v for m in own for v in vars(m).values() if type(v) is ModuleType}
-        modules |= {v for m in tuple(modules) for v in vars(m).values() if _is_part(m, v)}
+        packages = [each for each in modules if each.__name__ in _PACKAGES]
+        modules |= {v for each in packages for v in vars(each).values() if _is_part(each, v)}
         names = (f"numpy.{name}" for name in _NUMPY)
         private = [sys.modules[name] for name in names if name in sys.modules]
         for module in sorted({*modules, builtins}, key=lambda each: each.__name__):
             if module.__name__ in _STANDARD or module.__name__.partition(".")[0] in _PACKAGES:
-                self._entries(module, used & vars(module).keys())
+                self._entries(module, [key for key in vars(module) if key in used])
         for module in private:
             self._entries(module, [key for key in vars(module) if not key.startswith("__")])
 
@@ -210,14 +216,14 @@ class Sealed:
         """The names of ``torch`` that the checker calls itself."""
         module = sys.modules.get("gradtool.engine")
         if module is not None:
-            self._entries(module, (called - _BUILTINS_ALONE) & vars(module).keys())
+            used = called - _BUILTINS_ALONE
+            self._entries(module, [key for key in vars(module) if key in used])
 
     def _entries(self, module: ModuleType, names: Iterable[str]) -> None:
         entries = vars(module)
         keys = [name for name in names if name not in _INPUT_OUTPUT and _is_code(entries[name])]
         self._space(module.__name__, entries, keys)
-        for key in keys:
-            self._value(f"{module.__name__}.{key}", entries[key])
+        self._members(module.__name__, entries, keys)
 
 
 _BUILTINS = frozenset(vars(builtins))
@@ -235,10 +241,15 @@ def _is_ours(name: str) -> bool:
     return bool(within) and (parts[0] in _ENGINE_CORE or parts[0].startswith("_"))
 
 
-def _is_part(module: ModuleType, value: object) -> bool:
-    package = module.__name__
-    is_module = package in _PACKAGES and type(value) is ModuleType
-    return is_module and getattr(value, "__name__", "").startswith(f"{package}.")
+def _is_part(package: ModuleType, value: object) -> bool:
+    is_module = type(value) is ModuleType
+    return is_module and getattr(value, "__name__", "").startswith(f"{package.__name__}.")
+
+
+def _inherited(bases: tuple[type, ...]) -> frozenset[str]:
+    """Names that a class has from these, or from nobody: one of its own would come before."""
+    names = frozenset(name for base in bases for name in vars(base))
+    return (names | {"__getattr__"}) - _DISPLAY
 
 
 def _is_code(value: object) -> bool:
@@ -268,7 +279,8 @@ _STORE = dis.opmap["STORE_GLOBAL"]
 
 def _stored_globally(code: CodeType) -> Iterator[str]:
     # Few have the byte at all, and to look at each instruction takes long.
-    if _STORE in code.co_code and _STORE in code.co_code[::2]:
+    raw = code.co_code
+    if _STORE in raw and _STORE in raw[::2]:
         yield from (str(s.argval) for s in dis.get_instructions(code) if s.opcode == _STORE)
 
 
