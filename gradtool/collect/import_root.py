@@ -11,7 +11,6 @@ import importlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -101,7 +100,7 @@ def _own(module: ModuleType, name: str) -> Any:
     return getattr(module, "__dict__", {}).get(name)
 
 
-class _Finder(MetaPathFinder):
+class _Finder:  # Not a `MetaPathFinder`: importlib.abc loads modules for archives, too.
     """Finds top-level modules in one folder, and has local modules compiled from their source."""
 
     def __init__(self, folder: Path, read: Mapping[str, bytes]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect as types
 
-from gradtool.config.yaml import Document, Where
+from gradtool.config.document import Document, Where
 from gradtool.spelling import did_you_mean, known_names
 
 T = TypeVar("T")

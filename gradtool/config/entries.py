@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from gradtool.config.decoding import spelled
-from gradtool.config.files import Config
+from gradtool.config.document import Where
 from gradtool.config.schema import FunctionConfig
-from gradtool.config.yaml import Where
 from gradtool.results.report import Location
+
+if TYPE_CHECKING:
+    from gradtool.config.files import Config  # Workers need entries, and read no files.
 
 
 class Entry(Struct, frozen=True, kw_only=True):

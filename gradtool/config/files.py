@@ -17,11 +17,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gradtool.config.decoding import decode
+from gradtool.config.document import Document, Where
 from gradtool.config.options import ConfigOptions
 from gradtool.config.overrides import Override, overridden, parse_override, parse_variable
 from gradtool.config.schema import Defaults, File, FunctionConfig
 from gradtool.config.validation import refuse_mistakes
-from gradtool.config.yaml import Document, Where, read_document
+from gradtool.config.yaml import read_document
 from gradtool.errors import UsageError
 from gradtool.results.paths import real_path, shown_path
 from gradtool.results.report import Location

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtool.config.decoding import spelled
+from gradtool.config.document import Document, Where
 from gradtool.config.environment import VARIABLES
 from gradtool.config.schema import Defaults, File
-from gradtool.config.yaml import Document, Where, parse_document
+from gradtool.config.yaml import parse_document
 from gradtool.errors import UsageError
 from gradtool.spelling import nearest
 

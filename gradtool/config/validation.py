@@ -7,10 +7,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from gradtool.config.decoding import decode, spelled
+from gradtool.config.document import Document, Where
 from gradtool.config.resources import DEVICE, parse_size
 from gradtool.config.schema import CaseConfig, File, FunctionConfig, ModuleConfig, case_name
 from gradtool.config.tensor_spec import MAIN_KEYS, TensorSpec, is_tensor, problem_with
-from gradtool.config.yaml import Document, Where
 from gradtool.errors import UsageError
 from gradtool.spelling import nearest
 from gradtool.verify.rules import codes

@@ -8,59 +8,24 @@ error, where PyYAML would silently take the last one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from gradtool.config.document import Document, Where
 from gradtool.errors import UsageError
 from gradtool.regular_file import read_regular
 
-Where = tuple[str | int, ...]
-"""A place in a document: keys and list positions from the root."""
+_LARGEST = 4 * 2**20
+"""Bytes of a configuration beyond which it is none: reading YAML takes a minute for as many."""
 
 _MAX_VALUES = 100_000
 """Values beyond which a document is refused: aliases can make a short file huge."""
 
 _CORE = "tag:yaml.org,2002:"
-
-
-@dataclass(frozen=True)
-class Document:
-    """A YAML file: its value, and the origin of everything in it."""
-
-    name: str
-    """The file as messages name it."""
-    value: Any
-    lines: Mapping[Where, int]
-    origins: Mapping[Where, str] = field(default_factory=dict)
-    """Options or variables that gave the values that are not from the file."""
-
-    def error(self, where: Where, message: str) -> UsageError:
-        """Create a usage error that names the file and line, or the option, that gave `where`."""
-        return UsageError(f"{self.place(where)}: {message}")
-
-    def place(self, where: Where) -> str:
-        """``gradtool.yaml:3``, or the option that gave `where` or what contains it."""
-        while where and where not in self.origins and where not in self.lines:
-            where = where[:-1]
-        return self.origins.get(where) or f"{self.name}:{self.line(where)}"
-
-    def line(self, where: Where) -> int:
-        """The line of `where`, or of what contains it."""
-        parts = (where[:end] for end in range(len(where), 0, -1))
-        return next((self.lines[part] for part in parts if part in self.lines), 1)
-
-    def origin(self, where: Where) -> str | None:
-        """Option or variable that gave `where` or what contains it; None for the file."""
-        parts = (where[:end] for end in range(len(where), 0, -1))
-        return next((self.origins[part] for part in parts if part in self.origins), None)
-
-
-_LARGEST = 4 * 2**20
-"""Bytes of a configuration beyond which it is none: reading YAML takes a minute for as many."""
 
 
 def read_document(path: Path, name: str | None = None) -> Document:

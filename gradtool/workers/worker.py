@@ -79,7 +79,6 @@ _LOADED_ON_FIRST_USE = (
     "gradtool.explore.findings",
     "gradtool.verify.examine",
     "gradtool.verify.variants",
-    "numpy.ma",
 )
 """Modules that nothing loads before the first case, though every case needs them."""
 

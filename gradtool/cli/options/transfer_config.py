@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from gradtool.config.decoding import decode, spelled
-from gradtool.config.yaml import Document, Where, read_document
+from gradtool.config.document import Document, Where
+from gradtool.config.yaml import read_document
 from gradtool.measure.units import parse_size
 from gradtool.transfer.plan.options import File, Grid, Row, RowOptions, TransferOptions
 
