@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import Path
 
@@ -169,18 +169,23 @@ def _listed(lines: Sequence[SourceLine]) -> str:
 
 def _raising(lines: frozenset[SourceLine]) -> frozenset[SourceLine]:
     """The lines of ``raise`` statements, which only compute messages."""
-    raising: dict[str, set[int]] = {path: _raise_lines(path) for path in {x.path for x in lines}}
+    raising = {path: _raise_lines(path) for path in {x.path for x in lines}}
     return frozenset(line for line in lines if line.line in raising[line.path])
 
 
-def _raise_lines(path: str) -> set[int]:
+def _raise_lines(path: str) -> frozenset[int]:
     try:
-        tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+        return _raises_in(Path(path).read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
-        return set()
-    return {
+        return frozenset()
+
+
+@lru_cache(maxsize=8)
+def _raises_in(source: str) -> frozenset[int]:
+    """The lines of ``raise`` statements in the source of a module."""
+    return frozenset(
         number
-        for node in ast.walk(tree)
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Raise)
         for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -203,10 +204,9 @@ def function_location(function: Any) -> Location | None:
     return Location(path=shown_path(Path(str(path))), line=first + next(offsets, 0))
 
 
-def _definitions(tree: ast.Module) -> Iterator[_Definition]:
-    for node in ast.walk(tree):
-        if isinstance(node, _Definition):
-            yield node
+@lru_cache(maxsize=1)  # The Functions of a module are found one after the other.
+def _definitions(tree: ast.Module) -> list[_Definition]:
+    return [node for node in ast.walk(tree) if isinstance(node, _Definition)]
 
 
 def _code_lines(value: Any) -> Iterator[int]:

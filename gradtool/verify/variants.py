@@ -11,6 +11,7 @@ import linecache
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -292,15 +293,27 @@ def _documents_complex(subject: Subject) -> bool:
 
 def _docstrings(path: str, lines: set[int]) -> Iterator[str]:
     """The docstrings of a module, and of what it defines around some lines."""
+    for text, span in _all_docstrings("".join(linecache.getlines(path))):
+        if span is None or not lines.isdisjoint(span):
+            yield text
+
+
+@lru_cache(maxsize=8)
+def _all_docstrings(source: str) -> list[tuple[str, range | None]]:
+    """The docstrings of a module, each with the lines of what it is about; None for all."""
     try:
-        tree = ast.parse("".join(linecache.getlines(path)))
+        tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return
-    yield ast.get_docstring(tree) or ""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            is_around = not lines.isdisjoint(range(node.lineno, (node.end_lineno or 0) + 1))
-            yield (ast.get_docstring(node) or "") if is_around else ""
+        return []
+    inner = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef)]
+    return [
+        (ast.get_docstring(tree) or "", None),
+        *(
+            (text, range(node.lineno, (node.end_lineno or 0) + 1))
+            for node in inner
+            if (text := ast.get_docstring(node))
+        ),
+    ]
 
 
 def _complex(primal: Array, rng: np.random.Generator | None) -> Array:

@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 _AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
@@ -55,9 +56,13 @@ def documentation(function: Any) -> str:
 def source(function: Any) -> str:
     """The source of a Function; empty if there is none."""
     try:
-        return inspect.getsource(function)
+        return _source(function)
     except (OSError, TypeError):
         return ""
+
+
+# To find a class, Python parses its whole module.
+_source = lru_cache(maxsize=64)(inspect.getsource)
 
 
 def stated(text: str, names: Collection[str]) -> Shapes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import secrets
 from operator import index
@@ -41,6 +42,10 @@ class Stream:
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.MT19937()
+        # Its words and then the position, where NumPy keeps them: its `state` copies them thrice.
+        span = ctypes.c_uint32 * (_WORDS + 1)
+        address: int = self._bits.ctypes.state_address
+        self._memory = np.frombuffer(memoryview(span.from_address(address)), np.uint32)
         self.start(seed)
 
     def start(self, seed: int) -> None:
@@ -147,8 +152,8 @@ class Stream:
     def state(self) -> Any:
         """The state that the next numbers depend on, as bytes."""
         held = np.zeros((), STATE)
-        twister: Any = self._bits.state["state"]
-        held["seed"], held["words"], held["position"] = self._seed, twister["key"], twister["pos"]
+        held["seed"], held["words"] = self._seed, self._memory[:_WORDS]
+        held["position"] = self._memory[_WORDS]
         if self._spare is not None:
             held["has_spare"], held["spare"] = 1, self._spare
         return np.frombuffer(held.tobytes(), np.uint8).copy()
