@@ -16,12 +16,19 @@ from gradtool.config.schema import CaseConfig
 from gradtool.config.tensor_spec import is_tensor, numbers
 
 _SMALL = 100
-"""Floating-point entries of a case whose check takes a few seconds at most."""
+"""Entries of a case whose check takes a few seconds at most."""
+
+_LARGE = 400
+"""Entries beyond which the check of a case may exceed the time limit."""
 
 
 def most_telling(cases: Sequence[CaseConfig], limit: int) -> list[CaseConfig]:
-    """At most `limit` of the cases: of each kind the first that is small, then the rest."""
+    """At most `limit` of the cases: of each kind the first that is small, then the rest.
+
+    Of cases that are all large, the smallest alone.
+    """
     ranked = sorted(cases, key=_rank)
+    ranked = [case for case in ranked if _size(case) <= _LARGE] or ranked[:1]
     kinds: dict[str, CaseConfig] = {}
     for case in ranked:
         kinds.setdefault(_kind(case), case)
@@ -32,10 +39,14 @@ def most_telling(cases: Sequence[CaseConfig], limit: int) -> list[CaseConfig]:
 
 def _rank(case: CaseConfig) -> tuple[int, int]:
     """Small cases in their order, then larger ones by size, then those without an entry."""
-    size = sum(map(_entries, (*case.args, *case.kwargs.values())))
+    size = _size(case)
     if 0 < size <= _SMALL:
         return 0, 0
     return (1, size) if size else (2, 0)
+
+
+def _size(case: CaseConfig) -> int:
+    return sum(map(_entries, (*case.args, *case.kwargs.values())))
 
 
 def _entries(value: Any) -> int:

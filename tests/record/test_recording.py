@@ -174,8 +174,15 @@ def test_a_small_call_is_taken_rather_than_an_earlier_large_one(tmp_path):
     assert [case.args[0]["shape"] for case in found.cases] == [[30], [20]]
 
 
+@pytest.mark.parametrize(("extents", "kept"), [((3000, 2), [2]), ((3000, 2000), [2000])])
+def test_a_large_call_is_taken_only_without_a_small_one(tmp_path, extents, kept):
+    loop = f"for n in {extents}: Take.apply(torch.rand(n), n)"
+    (found,) = recorded(tmp_path, loop)
+    assert [case.args[0]["shape"] for case in found.cases] == [kept]
+
+
 def test_calls_with_other_options_come_before_other_extents(tmp_path):
-    loop = "for n, mode in ((2, 'a'), (3, 'a'), (3000, 'b')): Take.apply(torch.rand(n), mode)"
+    loop = "for n, mode in ((2, 'a'), (3, 'a'), (300, 'b')): Take.apply(torch.rand(n), mode)"
     (found,) = recorded(tmp_path, loop, limit=2)
     assert [case.args[1] for case in found.cases] == ["a", "b"]
 
