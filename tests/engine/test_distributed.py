@@ -91,3 +91,8 @@ def test_autograd_does_not_see_what_arrives():
     alone.all_gather([out], x * 2)
     assert out.tolist() == [2, 2]
     assert not out.requires_grad
+
+
+def test_what_arrives_has_the_shape_of_what_was_sent():
+    with pytest.raises(RuntimeError, match="invalid tensor size"):
+        alone.all_gather([engine.zeros(3, 2)], engine.ones(2))

@@ -229,7 +229,16 @@ def _only(tensors: Sequence[Tensor] | None) -> Tensor:
 
 
 def _receive(output: Tensor, sent: Tensor) -> None:
-    """Copy entries to a tensor; as in torch, autograd does not see that they arrive."""
+    """Copy entries to a tensor; as in torch, autograd does not see that they arrive.
+
+    Raises:
+        RuntimeError: the shapes differ.
+    """
+    if output.shape != sent.shape:
+        raise RuntimeError(
+            f"invalid tensor size at index 0 (expected {tuple(sent.shape)}, "
+            f"got {tuple(output.shape)})"
+        )
     with no_grad():
         output.copy_(sent)
 
