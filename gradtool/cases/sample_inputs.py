@@ -91,7 +91,9 @@ def misspelt_samples(checkable: Checkable) -> Iterator[str]:
 
 
 def _is_one_case(given: Any, parameters: Sequence[inspect.Parameter]) -> bool:
-    """Return True for a tuple of arguments, which people return for their only case."""
+    """Return True for the arguments of an only case: a tuple of them, a tensor, or a `Case`."""
+    if isinstance(given, Case | library().Tensor):
+        return True
     if not isinstance(given, tuple) or all(isinstance(e, Case | tuple | list) for e in given):
         return False
     kinds = {each.kind for each in parameters}

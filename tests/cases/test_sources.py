@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +204,12 @@ def test_a_returned_tuple_of_arguments_is_one_case() -> None:
     assert case.arguments == ("x: float32[3]", "weight: float32[3]", "alpha: 2.0")
     assert len(sampled(((x,), (x, weight)))) == 2
     assert len(sampled([x, weight])) == 2
+
+
+@pytest.mark.parametrize("as_given", [lambda x: x, lambda x: Case((x,))])
+def test_a_returned_tensor_or_case_is_one_case(as_given: Callable[[Any], Any]) -> None:
+    (case,) = sampled(as_given(torch.randn(3, 2)))
+    assert case.arguments[0] == "x: float32[3, 2]"
 
 
 @pytest.mark.parametrize(
