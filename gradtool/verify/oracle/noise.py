@@ -143,7 +143,11 @@ def _measured(sampler: Sampler, directions: Sequence[Array | None]) -> tuple[Flo
 def _shortened(direction: Array, primal: Array) -> Array:
     coordinates = np.abs(real_view(np.ascontiguousarray(primal))).astype(np.float64)
     typical = typical_scale(coordinates)
-    part = np.where(coordinates > 0, coordinates / np.maximum(coordinates, typical), 1.0)
+    # A zero may be as small as the smallest other coordinate.
+    own_scale = np.where(
+        coordinates > 0, coordinates, coordinates[coordinates > 0].min(initial=typical)
+    )
+    part = own_scale / np.maximum(coordinates, typical)
     own = direction.copy()
     flat = real_view(own)
     flat *= part
