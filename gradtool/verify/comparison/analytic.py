@@ -43,15 +43,17 @@ def analytic_jacobian(
     *,
     at_once: bool = False,
     first: Sequence[Array | None] | None = None,
+    chosen: NDArray[np.intp] | None = None,
 ) -> AnalyticJacobian:
     """Return the Jacobian that `function`'s backward gives, each row with its own `scaling`.
 
     Outputs without a graph get no cotangent. With `at_once` backward runs on batches of
     cotangents, if it can and a row that is redone alone is the same. `first` are the gradients for
-    the first row, where these are known. Exceptions of the user's code and of the engine pass.
+    the first row, where these are known. Rows that are not `chosen`, if some are, are zero.
+    Exceptions of the user's code and of the engine pass.
     """
     rows = Rows(function, primals, layout, scaling)
-    asked = layout.graphed_rows()
+    asked = layout.graphed_rows() if chosen is None else chosen
     if first is not None:
         return rows.after(first)
     found = None

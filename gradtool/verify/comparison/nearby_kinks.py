@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradtool.verify.comparison.analytic import analytic_jacobian
 from gradtool.verify.comparison.tolerance import Tolerance
@@ -26,6 +27,7 @@ from gradtool.verify.thresholds.comparison import (
     TIE_LOOKS,
     TIE_NOISE,
     TIE_ROUNDINGS,
+    TIE_ROWS,
 )
 from gradtool.verify.thresholds.steps import KINK_SLOPE_DIFFERENCE
 
@@ -101,11 +103,19 @@ def has_no_tie(at: Derivatives, wrong: Comparison, chosen: BoolArray, noise: Flo
     with np.errstate(all="ignore"):
         width = np.where(chosen, np.abs(wrong.analytic - exact), np.inf)
         allowed = wrong.tolerance.allowed(exact, exact) + KINK_SLOPE_DIFFERENCE * np.abs(exact)
+        rows = _worst_rows(np.where(chosen, width, 0.0))
         try:
-            looks = _looks(at, wrong.argument, _tie(at, wrong.argument, width, noise))
-            return all(_is_near(look, exact, allowed)[chosen].all() for look in looks)
+            looks = _looks(at, wrong.argument, _tie(at, wrong.argument, width, noise), rows)
+            return all(_is_near(look, exact, allowed)[rows][chosen[rows]].all() for look in looks)
         except Exception:  # The user's code need not be defined around the point.
             return False
+
+
+def _worst_rows(difference: FloatArray) -> NDArray[np.intp]:
+    """The rows with the largest differences, a few: each one more is a run of backward a look."""
+    largest = difference.max(axis=1, initial=0.0)
+    found = np.argsort(-largest, kind="stable")[:TIE_ROWS]
+    return np.asarray(found[largest[found] > 0])
 
 
 def _tie(at: Derivatives, argument: int, width: FloatArray, noise: FloatArray) -> FloatArray:
@@ -118,8 +128,13 @@ def _tie(at: Derivatives, argument: int, width: FloatArray, noise: FloatArray) -
     return np.asarray(TIE_ROUNDINGS * eps * scales(at.primals[argument]) + reach)
 
 
-def _looks(at: Derivatives, argument: int, reach: FloatArray) -> Iterator[FloatArray]:
-    """The exact derivative on opposite sides of the point, along a few diagonals."""
+def _looks(
+    at: Derivatives, argument: int, reach: FloatArray, rows: NDArray[np.intp] | None = None
+) -> Iterator[FloatArray]:
+    """The exact derivative on opposite sides of the point, along a few diagonals.
+
+    Only these `rows` of it, if some are given.
+    """
     assert at.recorded is not None
     rng = generator(at.seed, "beside kinks")
     for _ in range(TIE_LOOKS):
@@ -129,7 +144,7 @@ def _looks(at: Derivatives, argument: int, reach: FloatArray) -> Iterator[FloatA
             real_view(moved)[:] += side * signs * reach
             point = (*at.primals[:argument], moved, *at.primals[argument + 1 :])
             found = analytic_jacobian(
-                at.recorded, point, at.layout, at.analytic.scaling, at_once=True
+                at.recorded, point, at.layout, at.analytic.scaling, at_once=True, chosen=rows
             )
             yield found.matrices[argument]
 

@@ -169,6 +169,12 @@ may move alike along one. Doubled: 16 more runs of the witness. Halved: one tie 
 inputs is taken for none.
 """
 
+TIE_ROWS = 16
+"""Unit: rows of the Jacobian, those with the largest differences. A tie that explains the others
+and not these leaves the gradient wrong. Doubled: 256 more runs of the recorded backward for a wrong
+gradient of many outputs. Halved: nothing changes that is known.
+"""
+
 BESIDE_KINK = 2.0**-20
 """Unit: part of the input's scale. Evaluations that see a kink have seen it from at least a tenth
 of this. Doubled or halved: curvature changes the slopes by a millionth more or less.
