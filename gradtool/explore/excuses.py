@@ -52,15 +52,34 @@ def _follows(checkable: Checkable, growth: Growth, seen: Observation) -> bool:
     Where an extent has to be a multiple of something and is none, broadcasting or a slice that
     ends early may let forward return something nevertheless.
     """
-    try:
-        case, doubled = (_output_shapes(checkable, p) for p in (growth.case, growth.doubled))
-    except Exception:  # The user's forward may refuse the double.
-        return False
     found = [None if output is None else output.shape for output in seen.outputs]
+    try:
+        case = _output_shapes(checkable, growth.case)
+    except Exception:  # A later call of the user's forward may raise.
+        return False
+    try:
+        doubled = _output_shapes(checkable, growth.doubled)
+    except Exception:  # As it may where another argument has to fit the extent.
+        return _is_proportional(case, found, Fraction(growth.after, growth.before))
     if len({len(case), len(doubled), len(found)}) > 1:
         return False
     part = Fraction(growth.after - growth.before, growth.before)
     return all(map(partial(_is_on_line, part), case, doubled, found))
+
+
+def _is_proportional(
+    case: Sequence[Shape | None], found: Sequence[Shape | None], ratio: Fraction
+) -> bool:
+    """Return True if some extent of the outputs has grown by `ratio`, and all others are equal."""
+    if [each and len(each) for each in case] != [each and len(each) for each in found]:
+        return False
+    pairs = [
+        pair
+        for one, other in zip(case, found, strict=True)
+        for pair in zip(one or (), other or (), strict=True)
+    ]
+    has_grown = any(after == before * ratio != before for before, after in pairs)
+    return has_grown and all(after in (before, before * ratio) for before, after in pairs)
 
 
 def _is_on_line(part: Fraction, one: Shape | None, two: Shape | None, found: Shape | None) -> bool:

@@ -56,6 +56,11 @@ _MOST_CONFIRMED = {"quick": 3, "deep": 20}
 """Variants that are checked in full."""
 
 
+_LARGE = 200
+"""Entries of all tensors beyond which a variant is shrunk before it is checked in full: the time
+that a full check takes grows with their square."""
+
+
 @dataclass(frozen=True, eq=False)
 class Discovered:
     """A variant at which a Function is wrong, and the broken rule."""
@@ -144,6 +149,8 @@ class _Search:
 
     def _confirm(self, case: ResolvedCase, point: Point, variant: Variant) -> None:
         self._confirmations -= 1
+        if variant.point.size > _LARGE:
+            variant = self._smaller(case, variant)
         outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
         if not outcomes:
             return
@@ -154,15 +161,19 @@ class _Search:
         )
         self._add(case, variant, named)
 
+    def _smaller(self, case: ResolvedCase, variant: Variant) -> Variant:
+        """The variant as small as it can be and still look wrong."""
+        usual = self._usual[id(case)]
+        return shrunk(
+            variant,
+            lambda each: attempt(self._checkable, each, case.seed, usual).answer is Answer.SUSPECT,
+        )
+
     def _shrunk(
         self, case: ResolvedCase, variant: Variant, outcomes: list[Outcome]
     ) -> tuple[Variant, list[Outcome]]:
         """The variant as small as it can be, with what is wrong there: the same rules as before."""
-        usual = self._usual[id(case)]
-        smaller = shrunk(
-            variant,
-            lambda each: attempt(self._checkable, each, case.seed, usual).answer is Answer.SUSPECT,
-        )
+        smaller = self._smaller(case, variant)
         if smaller is variant:
             return variant, outcomes
         found = confirmed(self._checkable, case, smaller, _first_order(self._settings))

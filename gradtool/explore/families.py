@@ -31,7 +31,7 @@ from gradtool.explore.reading.source import (
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.trial import exact_gradients, read_as_symmetric
 from gradtool.explore.variants.documented import documented
-from gradtool.explore.variants.extents import beside_options, extents
+from gradtool.explore.variants.extents import beside_options, extents, integers
 from gradtool.explore.variants.guided import guided
 from gradtool.explore.variants.indices import from_the_end, ignored, regrouped, repeated, segments
 from gradtool.explore.variants.leading import leading
@@ -54,6 +54,7 @@ from gradtool.explore.variants.values import (
     learned,
     less_special,
     near,
+    reversed_axes,
     turned,
     values,
     whole,
@@ -131,7 +132,7 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
     return {
         "extents": lambda: extents(
             point,
-            blocks(function),
+            (*blocks(function), *integers(full)),
             draws("extents"),
             fixed=component_axes(function, point),
             keeps_order=keeps_order,
@@ -170,6 +171,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
     has_levels = not solves(function) and not said.needs_distinct
     return {
         "values": lambda: values(point, draws("values"), is_scaled=is_scaled),
+        "reversed axes": lambda: reversed_axes(point),
         "constants": lambda: less_special(point),
         "learned tensors": lambda: learned(point, is_asked=asks_for_needed(function)),
         "complex numbers": lambda: turned(function, point),

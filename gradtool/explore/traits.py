@@ -23,6 +23,9 @@ _ALLCLOSE_RTOL = 1e-5
 _SORTED_BY_CHANCE = 4
 """Entries that may be in order by chance."""
 
+_OF_ORDER = {"sorted", "descending", "lower triangular", "upper triangular"}
+"""Names of traits that are about the order or the places of entries."""
+
 _SHRINKING = (0.7, 0.98)
 """Factors for numbers that are to stay below any bound that those of the case are below."""
 
@@ -107,11 +110,12 @@ def traits(array: Array) -> list[Trait]:
 def intended_traits(array: Array) -> list[Trait]:
     """The traits of an array, without the order that a few entries have by chance."""
     is_short = array.ndim > 0 and array.shape[-1] <= _SORTED_BY_CHANCE
-    return [
-        trait
-        for trait in traits(array)
-        if not is_short or trait.name not in {"sorted", "descending"}
-    ]
+    return [trait for trait in traits(array) if not is_short or trait.name not in _OF_ORDER]
+
+
+def may_be_reordered(array: Array) -> bool:
+    """Return True if no trait of an array depends on the order or the places of its entries."""
+    return not any(each.is_equality or each.name in _OF_ORDER for each in traits(array))
 
 
 def is_integral(array: Array) -> bool:

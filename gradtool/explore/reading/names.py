@@ -52,6 +52,9 @@ is_share = _names(r"(.*_)?(p|prob|probability|drop(out)?|rate|keep|ratio|share)(
 is_block = _names(r"(.*_)?(chunk|block|tile|bs|step|stride|window|group)(_?(size|len))?s?\w{0,2}")
 """Tells the size of the parts that a tensor is cut into."""
 
+is_part_size = _names(r"(.*_)?(chunk|block|tile|segment)(_?(size|len|length))?s?\w{0,2}")
+"""Tells a size of parts that changes how a result is computed, and not the result."""
+
 # ---- tensors ----------------------------------------------------------------------------------
 
 is_gain = _names(r"(.*_)?(weight|gain|gamma)")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from gradtool.adapters.library import library
 from gradtool.explore.point import Growth, Point, Variant
-from gradtool.explore.traits import reshaped
+from gradtool.explore.traits import is_integral, may_be_reordered, reshaped
 from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.observation import Array
 
 Axis = tuple[int, int]
 """An argument's position, and one of its axes."""
@@ -71,7 +72,7 @@ def beside_options(
     are accepted only where it is one.
     """
     for option in options:
-        numbers = [n for n in _integers(option.point) if n not in _integers(point)]
+        numbers = [n for n in integers(option.point) if n not in integers(point)]
         if not numbers:
             continue
         groups = [each for each in _groups(option.point) if each.extent > 1]
@@ -94,7 +95,10 @@ def _all_extents(
     point: Point, blocks: Sequence[int], rng: np.random.Generator, fixed: Collection[Axis]
 ) -> Iterator[Variant]:
     groups = _groups(point, fixed)
-    rounds = [list(_targets(group.extent, (*blocks, *_integers(point)))) for group in groups]
+    rounds = [
+        [*_broadcast(point, group), *_targets(group.extent, (*blocks, *integers(point)))]
+        for group in groups
+    ]
     for turn in range(max(map(len, rounds), default=0)):
         for group, targets in zip(groups, rounds, strict=True):
             if turn < len(targets):
@@ -146,7 +150,8 @@ def _pinned(point: Point) -> set[int]:
     return pinned
 
 
-def _integers(point: Point) -> list[int]:
+def integers(point: Point) -> list[int]:
+    """The plain integers among the arguments that may be extents or sizes of blocks."""
     return [v for v in (point.values[at] for at in point.plain) if type(v) is int and 1 < v < 300]
 
 
@@ -159,6 +164,16 @@ def _targets(extent: int, blocks: Sequence[int]) -> Iterator[int]:
     for target in dict.fromkeys([*first, *beside, *partial, *_BEYOND]):
         if target > 0 and target != extent:
             yield target
+
+
+def _broadcast(point: Point, group: _Group) -> Iterator[int]:
+    """Yield the extents to which forward may broadcast an axis of extent one."""
+    if group.extent != 1:
+        return
+    for (at, axis), (other, array) in product(group.axes, point.arrays()):
+        from_the_end = axis - point.values[at].ndim
+        if other != at and array.ndim >= -from_the_end and array.shape[from_the_end] > 1:
+            yield array.shape[from_the_end]
 
 
 def _together(
@@ -233,10 +248,26 @@ def _resized(
         shape = tuple(extent if (at, axis) in axes else old for axis, old in enumerate(array.shape))
         if np.prod(shape) > max(_MOST_ENTRIES, 2 * array.size):
             return None
-        changed[at] = reshaped(array, shape, rng)
-        if changed[at] is None:
+        made = reshaped(array, shape, rng)
+        if made is None:
             return None
+        changed[at] = _with_extremes_at_ends(made) if extent in _BEYOND else made
     return point.having(changed)
+
+
+def _with_extremes_at_ends(array: Array) -> Array:
+    """The array with its largest entries at the ends of its axes, and in part at their beginnings.
+
+    New entries are smaller than those that they resemble, so the largest would be among the first.
+    """
+    if array.dtype.kind != "f" or is_integral(array) or not may_be_reordered(array):
+        return array
+    made = array.copy()
+    for axis in range(array.ndim):
+        made.sort(axis=axis)
+    rows = made.reshape(-1, made.shape[-1])
+    rows[1::2] = rows[1::2, ::-1]
+    return made
 
 
 def _described(point: Point, group: _Group, extent: int) -> str:

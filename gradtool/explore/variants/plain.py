@@ -26,6 +26,9 @@ _WHOLE = (1, 2, 3)
 _MOST_ENTRIES_CHANGED = 3
 """Entries of a tuple that change alone."""
 
+_SMALL_BLOCK = 3
+"""A size of blocks of which several fit, where the one of the case is more than all there is."""
+
 _SMALL = 1e-3
 """A number below this guards a division; twice as much of it shows nothing."""
 
@@ -160,6 +163,9 @@ def _other_values(
     elif isinstance(value, Enum):
         yield from (member for member in type(value) if member is not value)
     else:
+        longest = max((n for _, array in point.arrays() for n in array.shape), default=0)
+        if type(value) is int and names.is_part_size(name) and value > longest > _SMALL_BLOCK:
+            yield _SMALL_BLOCK
         yield from _others(value, words, step)
         is_signed = names.is_signed(name) if type(value) is int else name in free
         if type(value) in (int, float) and value > 0 and is_signed:

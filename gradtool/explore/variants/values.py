@@ -12,7 +12,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_gain, is_mark
 from gradtool.explore.reading.source import converted_to_floats, subtracted
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.traits import is_integral, redrawn, restored, traits
+from gradtool.explore.traits import is_integral, may_be_reordered, redrawn, restored, traits
 from gradtool.verify.protocol.observation import Array
 
 _SKEW = 1e-3
@@ -293,6 +293,19 @@ def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) ->
                     flipped = restored(point.values[at], -drawn.values[at])
                     change = f"values of `{point.names[at]}` have the opposite sign"
                     yield Variant(drawn.having({at: flipped}), change)
+
+
+def reversed_axes(point: Point) -> Iterator[Variant]:
+    """Yield variants in which the entries along an axis are in the opposite order.
+
+    That turns the orientation of a polygon around, and a rising sequence into a falling one.
+    """
+    for at, array in point.continuous():
+        for axis in range(array.ndim):
+            turned = np.flip(array, axis)
+            if may_be_reordered(array) and not np.array_equal(turned, array):
+                change = f"the entries of `{point.names[at]}` along axis {axis} are reversed"
+                yield Variant(point.having({at: turned.copy()}), change)
 
 
 def _ordinary(point: Point, movable: Sequence[int], rng: np.random.Generator) -> Iterator[Variant]:
