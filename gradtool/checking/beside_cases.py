@@ -27,8 +27,8 @@ def explored(
     """Find arguments, other than those of the cases, at which the Function is wrong.
 
     A Function that is wrong at a case is left alone, and so is one that computes in less than the
-    arguments say. Where its time runs out nothing is said: that it is slow at arguments that
-    nobody gave is no mistake.
+    arguments say. Where its time runs out, only what was found before is said: that it is slow at
+    arguments that nobody gave is no mistake.
 
     `tell` hears what is tried. Returns the checks, and the branches that were covered if exploring
     came to its end.
@@ -36,9 +36,11 @@ def explored(
     settings, checkable = planned.unit.settings, planned.checkable
     if settings.explore == "off" or not settings.witness or not _may_be_explored(planned, cases):
         return [], None
-    from gradtool.explore.explorer import explore
+    from gradtool.explore.explorer import Found, explore
     from gradtool.explore.findings import results
 
+    found: Found = {}
+    node = planned.unit.node
     try:
         with (
             user_code(settings, checkable.folder),
@@ -47,10 +49,10 @@ def explored(
             catch_warnings(),
         ):
             simplefilter("ignore")  # Nobody gave these arguments.
-            found, coverage = explore(checkable, planned.cases, settings, tell)
-            return results(planned.unit.node, checkable, found, settings), coverage
+            discovered, coverage = explore(checkable, planned.cases, settings, tell, found)
+            return results(node, checkable, discovered, settings), coverage
     except Terminated:
-        return [], None
+        return results(node, checkable, list(found.values()), settings), None
 
 
 def _may_be_explored(planned: PlannedFunction, cases: Sequence[Checked]) -> bool:

@@ -70,20 +70,25 @@ class Discovered:
     outcome: Outcome
 
 
+Found = dict[tuple[str, str], Discovered]
+"""What is found, by the rule and the argument."""
+
+
 def explore(
     checkable: Checkable,
     cases: Sequence[ResolvedCase],
     settings: Settings,
     tell: Callable[[str], None] = lambda _: None,
+    found: Found | None = None,
 ) -> tuple[list[Discovered], Coverage | None]:
     """Find variants of `cases` at which a Function is wrong, one for each mistake.
 
     Returns them with the branches that the cases, and the variants that forward accepts, took.
-    `tell` hears what is tried.
+    `tell` hears what is tried. `found` holds what is wrong already, should the time run out.
     """
     branches = Branches(checkable)
     points = [Point.of(checkable, case, settings.device) for case in cases]
-    search = _Search(checkable, settings, branches)
+    search = _Search(checkable, settings, branches, {} if found is None else found)
     search.left -= sum(branches.run(at, case.seed) for case, at in zip(cases, points, strict=True))
     turns = {id(case): Turns() for case in cases}
     streams = [
@@ -104,12 +109,14 @@ def explore(
 class _Search:
     """The state of a search: its findings, its budget, and the variants to check further."""
 
-    def __init__(self, checkable: Checkable, settings: Settings, branches: Branches) -> None:
+    def __init__(
+        self, checkable: Checkable, settings: Settings, branches: Branches, found: Found
+    ) -> None:
+        self.found = found
         self._checkable, self._settings, self._branches = checkable, settings, branches
         self._usual = dict[int, float]()
         self.left = BUDGETS[settings.explore]
         self._confirmations = _MOST_CONFIRMED[settings.explore]
-        self.found = dict[tuple[str, str], Discovered]()
         self._right = dict[str, tuple[ResolvedCase, Variant]]()
         self._branching = list[tuple[ResolvedCase, Variant]]()
         self._batched = list[tuple[ResolvedCase, Variant]]()
@@ -154,12 +161,16 @@ class _Search:
         outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
         if not outcomes:
             return
-        variant, outcomes = self._shrunk(case, variant, outcomes)
-        named = (
-            with_ignored_option(self._checkable, each, point, variant.point, case.seed)
+        before = set(self.found)
+        self._add(case, variant, outcomes)  # Shrinking takes time, which may run out.
+        smaller, outcomes = self._shrunk(case, variant, outcomes)
+        named = [
+            with_ignored_option(self._checkable, each, point, smaller.point, case.seed)
             for each in outcomes
-        )
-        self._add(case, variant, named)
+        ]
+        for key in self.found.keys() - before:
+            del self.found[key]
+        self._add(case, smaller, named)
 
     def _smaller(self, case: ResolvedCase, variant: Variant) -> Variant:
         """The variant as small as it can be and still look wrong."""

@@ -146,12 +146,13 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
             step=step,
             divided=divided(function),
             whole=whole,
+            grows_guards=iteration is None,
         ),
         "options with positive numbers": lambda: among_positive(
             full, plain(full, words(function, named), parameters, kept)
         ),
         "documented shapes": lambda: documented(function, point, draws("documented")),
-        "leading axes": lambda: leading(checkable, point, draws("leading")),
+        "leading axes": lambda: leading(checkable, full, draws("leading")),
         "optional tensors": lambda: optional(checkable, point),
         "options with extents": lambda: beside_options(
             full,

@@ -183,7 +183,7 @@ def _compared(
     cotangents = cotangents_of(seen, seed)
     exact = _exact(function, cotangents)
     if exact is None:
-        return _measured(function, cotangents, variant, seed, _CASE_ROUNDINGS * usual)
+        return _measured(checkable, function, seen, variant, seed, _CASE_ROUNDINGS * usual)
     wanted = [each.differentiable for each in function.arguments]
     of_wanted = [each for each, is_wanted in zip(exact, wanted, strict=True) if is_wanted]
     try:
@@ -220,15 +220,24 @@ def _compared(
 
 
 def _measured(
+    checkable: Checkable,
     function: FunctionDifferentiable,
-    cotangents: Cotangents,
+    seen: Observation,
     variant: Variant,
     seed: int,
     floor: float,
 ) -> Trial:
     """The trial of a variant at which only evaluations show the derivative."""
+    cotangents = cotangents_of(seen, seed)
     try:
         (found,) = function.vjps(function.primals, [cotangents])
+    except Exception as error:  # The user's code may raise anything.
+        # Whether forward leaves out a part of a longer axis is not known here.
+        is_mistake = variant.growth is None and raises_by_mistake(
+            checkable, variant, seen, error, exact=()
+        )
+        return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
+    try:
         if all(map(_is_finite, found)):
             differs = has_other_slope(function, cotangents, found, seed, floor)
         else:

@@ -34,6 +34,7 @@ FAST = (
     "fifteenth",
     "sixteenth",
     "seventeenth",
+    "eighteenth",
     "nineteenth",
 )
 """The corpora that are always explored; the others are when there is time."""

@@ -10,6 +10,7 @@ import pytest
 from gradtool.explore.traits import reshaped, restored, traits
 from gradtool.results.report import Finding, Report
 from gradtool.run.runner import check
+from gradtool.sandbox.timeout import TimedOut
 from tests.options import check_options
 
 MODULE = Path(__file__).parent / "corpus" / "wrong_first.py"
@@ -32,6 +33,17 @@ def test_the_same_seed_finds_the_same() -> None:
     one, other = findings("quick", seed=3), findings("quick", seed=3)
     assert [each.message for each in one] == [each.message for each in other]
     assert one[0].case == other[0].case
+
+
+def test_what_was_found_before_the_time_ran_out_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def late(*_: object) -> None:
+        raise TimedOut
+
+    monkeypatch.setattr("gradtool.explore.explorer.shrunk", late)
+    (found,) = findings("quick")
+    assert "where `beta` is 0.6, not 1.0" in found.message
 
 
 def test_a_finding_names_the_change_and_gives_the_case_to_keep() -> None:

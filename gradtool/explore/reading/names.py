@@ -23,6 +23,9 @@ def _names(pattern: str) -> Test:
 is_guard = _names(r"(.*_)?(eps|epsilon|tol|rtol|atol)")
 """Tells a number that guards a computation as long as it is small."""
 
+is_epsilon = _names(r"(.*_)?(eps|epsilon)")
+"""Tells a guard that is a part of what is computed, unlike a tolerance."""
+
 is_training = _names(r"(is_)?train(ing)?")
 """Tells a flag that makes forward random or change buffers where it is true."""
 
@@ -72,7 +75,7 @@ is_length = _names(r"(.*_)?(lengths?|lens?|seq_?len(s|gths?)?)")
 """Tells the lengths of sequences."""
 
 is_state = _names(
-    r"(.*_)?(state|initial|init|prev|previous|carry|memory|history|past|context|skip|[hcxyz]_?0)"
+    r"(.*_)?(state|initial|init|prev|previous|carry|memory|history|past|context|skip|[hcsxyz]_?0)"
     r"(_(state|value|hidden))?"
 )
 """Tells what a recurrence starts from, a tensor."""

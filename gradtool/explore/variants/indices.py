@@ -118,15 +118,25 @@ def segments(point: Point) -> Iterator[Variant]:
 
 
 def ignored(function: Any, point: Point) -> Iterator[Variant]:
-    """Yield variants in which some labels are the number that forward compares them with."""
+    """Yield variants in which some labels are the number that forward compares them with.
+
+    Either the labels change or, as backward may know the number of the case by heart, the number.
+    """
     for label, mark in sorted(_compared(function)):
         at, by = (point.names.index(each) if each in point.names else -1 for each in (label, mark))
         if at not in point.tensors or by not in point.plain or point.values[at].dtype.kind != "i":
             continue
-        changed = point.values[at].copy()
-        changed.reshape(-1)[::2] = point.values[by]
-        change = f"some entries of `{label}` are `{mark}`, {point.values[by]}"
-        yield Variant(point.having({at: changed}), change)
+        labels, number = point.values[at], point.values[by]
+        changed = labels.copy()
+        changed.reshape(-1)[::2] = number
+        yield Variant(
+            point.having({at: changed}), f"some entries of `{label}` are `{mark}`, {number}"
+        )
+        for other in labels[labels != number].tolist()[:1]:
+            # What the case ignores has to be ignored still: it may be no index.
+            moved = np.where(labels == number, other, labels).astype(labels.dtype)
+            change = f"`{mark}` is {other}, as some entries of `{label}` are"
+            yield Variant(point.having({at: moved, by: other}), change)
 
 
 def _compared(function: Any) -> set[tuple[str, str]]:

@@ -1,7 +1,8 @@
-"""Variants with one more leading axis, where forward treats it as a batch.
+"""Variants with one more axis, where forward treats it as a batch.
 
-Code that counts all its axes from the end is written for any number of leading ones. Forward shows
-it by its results: those for a stack are the stack of those for each part.
+Code that counts all its axes from the end is written for any number of leading ones, and code that
+takes an axis as an argument for any number of others. Forward shows it by its results: those for a
+stack are the stack of those for each part.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import trees
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import with_axis
@@ -26,25 +28,42 @@ _CLOSE = 1e-9
 
 
 def leading(checkable: Checkable, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield a variant in which the tensors of the largest rank have one more leading axis."""
+    """Yield variants in which the tensors of the largest rank have one more axis, first or last."""
     ranks = {at: array.ndim for at, array in point.continuous() if array.ndim}
     largest = max(ranks.values(), default=0)
     chosen = [at for at, rank in ranks.items() if rank == largest]
     is_bound = any(trait.is_equality for at in chosen for trait in traits(point.values[at]))
-    if not chosen or is_bound or not counts_from_the_end(checkable.obj):
+    if not chosen or is_bound:
         return
-    made = point.having({at: with_axis(point.values[at], 0, rng) for at in chosen})
-    if _is_stacked(checkable, made, chosen):
-        names = " and ".join(f"`{point.names[at]}`" for at in chosen)
-        verb = "has" if len(chosen) == 1 else "have"
-        yield Variant(made, f"{names} {verb} one more leading axis", may_raise=False)
+    for place in _places(checkable.obj, point):
+        axis = largest if place < 0 else 0
+        made = point.having({at: with_axis(point.values[at], axis, rng) for at in chosen})
+        if _is_stacked(checkable, made, chosen, place):
+            names = " and ".join(f"`{point.names[at]}`" for at in chosen)
+            verb = "has" if len(chosen) == 1 else "have"
+            word = "trailing" if place < 0 else "leading"
+            yield Variant(made, f"{names} {verb} one more {word} axis", may_raise=False)
 
 
-def _is_stacked(checkable: Checkable, stack: Point, chosen: list[int]) -> bool:
+def _places(function: Any, point: Point) -> Iterator[int]:
+    """Where one more axis leaves the others as they are: 0 for the first place, -1 for the last."""
+    given = [
+        point.values[at]
+        for at in point.plain
+        if is_axis(point.names[at]) and type(point.values[at]) is int
+    ]
+    named = _named_axes(function)
+    if (named or given) and all(axis < 0 for axis in (*named, *given)):
+        yield 0
+    if given and not named and min(given) >= 0:
+        yield -1
+
+
+def _is_stacked(checkable: Checkable, stack: Point, chosen: list[int], place: int) -> bool:
     """Return True if forward gives for a stack what it gives for each part of it."""
     parts = [
-        stack.having({at: stack.values[at][number] for at in chosen})
-        for number in range(stack.values[chosen[0]].shape[0])
+        stack.having({at: np.take(stack.values[at], number, place) for at in chosen})
+        for number in range(stack.values[chosen[0]].shape[place])
     ]
     try:
         functions = [function_at(checkable, each) for each in (stack, *parts)]
@@ -54,7 +73,7 @@ def _is_stacked(checkable: Checkable, stack: Point, chosen: list[int]) -> bool:
     return all(
         found is not None
         and all(part is not None for part in of_parts)
-        and _is_close(found, np.stack([np.asarray(part) for part in of_parts]))
+        and _is_close(found, np.stack([np.asarray(part) for part in of_parts], place))
         for found, *of_parts in zip(whole, *single, strict=True)
     )
 
@@ -63,13 +82,14 @@ def _is_close(found: Any, expected: Any) -> bool:
     return found.shape == expected.shape and np.allclose(found, expected, _CLOSE, _CLOSE)
 
 
-def counts_from_the_end(function: Any) -> bool:
-    """Return True if forward names an axis from the end, and none from the front."""
-    nodes = [
-        node for tree in trees(getattr(function, "forward", function)) for node in ast.walk(tree)
+def _named_axes(function: Any) -> list[int]:
+    """The axes that forward names by a number, from either end."""
+    return [
+        axis
+        for tree in trees(getattr(function, "forward", function))
+        for node in ast.walk(tree)
+        for axis in _axes(node)
     ]
-    axes = [axis for node in nodes for axis in _axes(node)]
-    return bool(axes) and all(axis < 0 for axis in axes)
 
 
 def _axes(node: ast.AST) -> Iterator[int]:

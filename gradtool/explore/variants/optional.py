@@ -19,8 +19,15 @@ import numpy as np
 
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
+from gradtool.explore.excuses import function_at
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.names import is_learned, is_length, is_mask, is_optional_tensor
+from gradtool.explore.reading.names import (
+    is_learned,
+    is_length,
+    is_mask,
+    is_optional_tensor,
+    is_state,
+)
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.tensor_uses import is_used_as_tensor
 from gradtool.explore.variants.plain import is_kept, with_defaults
@@ -146,7 +153,18 @@ def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[
     is_tensor = is_optional_tensor(name) or is_used_as_tensor(checkable, name)
     if not (instead is None or first) or not models or not is_tensor:
         return first  # A number that forward takes instead stands for a number.
-    return [*dict.fromkeys([*first, *((shape, models[0].dtype) for shape in _shapes(point))])]
+    shapes = [*(_returned(checkable, point) if is_state(name) else ()), *_shapes(point)]
+    return [*dict.fromkeys([*first, *((shape, models[0].dtype) for shape in shapes)])]
+
+
+def _returned(checkable: Checkable, point: Point) -> list[Shape]:
+    """Shapes of the outputs: what forward returns may be the state that the next call takes."""
+    try:
+        function = function_at(checkable, point)
+        outputs = function.evaluate(function.primals)
+    except Exception:  # The user's forward may raise anything.
+        return []
+    return [output.shape for output in reversed(outputs) if output is not None]
 
 
 def _shapes(point: Point) -> list[Shape]:

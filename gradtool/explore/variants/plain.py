@@ -16,6 +16,7 @@ from gradtool.explore.reading import names
 from gradtool.explore.variants.records import changed_field, fields_of, is_record, with_field
 
 _LARGEST_GUARD = 0.01
+"""Largest number that guards a division. At it, what the number does shows in a gradient."""
 
 _LEAST_POSITIVE = 0.1
 """Distance from zero of numbers that are to be positive."""
@@ -43,6 +44,7 @@ def plain(
     step: int = 1,
     divided: Collection[str] = (),
     whole: Collection[str] = (),
+    grows_guards: bool = False,
 ) -> Iterator[Variant]:
     """Yield variants of each argument that is not a tensor, then one of all such arguments.
 
@@ -55,6 +57,7 @@ def plain(
         divided: Names of integers that may have to be multiples of something.
         whole: Names of what is None by default, or else a positive integer.
         step: Distance of integers that may be as good: 2 where all have to be odd or even.
+        grows_guards: A small number that guards a division may be larger.
     """
     full = with_defaults(point, parameters)
     options = [
@@ -68,6 +71,8 @@ def plain(
         for at in full.plain
         if not is_kept(full.names[at], full.values[at])
     ]
+    if grows_guards:
+        options += [(at, [_LARGEST_GUARD]) for at in full.plain if _is_small_guard(full, at)]
     options = [
         (at, [each for each in values if full.names[at] not in kept or _is_more(each, full, at)])
         for at, values in options
@@ -119,6 +124,11 @@ def is_kept(name: str, value: Any) -> bool:
     if names.is_training(name):
         return value is not True
     return names.is_kept(name)
+
+
+def _is_small_guard(point: Point, at: int) -> bool:
+    value = point.values[at]
+    return names.is_epsilon(point.names[at]) and type(value) is float and 0 < value < _LARGEST_GUARD
 
 
 def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:
