@@ -114,7 +114,7 @@ class LoadedModule:
 
     @cached_property
     def _communicates(self) -> bool:
-        """Whether the source mentions ``torch.distributed``."""
+        """True if the source mentions ``torch.distributed``."""
         return any(_is_distributed(node) for node in ast.walk(self.tree))
 
 
