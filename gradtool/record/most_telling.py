@@ -60,7 +60,7 @@ def _entries(value: Any) -> int:
 
 
 def _kind(case: CaseConfig) -> str:
-    """What a case is like but for extents, entries and other numbers with fractions."""
+    """The likeness of a case, but for extents, entries and other numbers with fractions."""
     return json.dumps([_likeness(list(case.args)), _likeness(case.kwargs)], sort_keys=True)
 
 
