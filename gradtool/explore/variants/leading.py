@@ -46,7 +46,7 @@ def leading(checkable: Checkable, point: Point, rng: np.random.Generator) -> Ite
 
 
 def _places(function: Any, point: Point) -> Iterator[int]:
-    """Where one more axis leaves the others as they are: 0 for the first place, -1 for the last."""
+    """Yield places of one more axis beside the others: 0 for the first, -1 for the last."""
     given = [
         point.values[at]
         for at in point.plain
