@@ -18,6 +18,9 @@ from gradtool.explore.variants.records import changed_field, fields_of, is_recor
 _LARGEST_GUARD = 0.01
 """Largest number that guards a division. At it, what the number does shows in a gradient."""
 
+_LEAST_GUARD = 1e-6
+"""Below it, a gradient that leaves out the guard is right to all digits that float32 has."""
+
 _LEAST_POSITIVE = 0.1
 """Distance from zero of numbers that are to be positive."""
 
@@ -128,7 +131,8 @@ def is_kept(name: str, value: Any) -> bool:
 
 def _is_small_guard(point: Point, at: int) -> bool:
     value = point.values[at]
-    return names.is_epsilon(point.names[at]) and type(value) is float and 0 < value < _LARGEST_GUARD
+    is_small = type(value) is float and _LEAST_GUARD <= value < _LARGEST_GUARD
+    return is_small and names.is_epsilon(point.names[at])
 
 
 def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:
