@@ -21,7 +21,7 @@ from gradtool.verify.examine import Outcome, outcomes_for
 from gradtool.verify.rules import codes
 from gradtool.verify.subject import Subject
 
-BUDGETS = {"quick": 300, "deep": 4000}
+BUDGETS = {"quick": 330, "deep": 4000}
 """Calls of the user's code, for all cases of a Function."""
 
 _CONFIRMED_BY = (

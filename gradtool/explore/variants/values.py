@@ -296,16 +296,18 @@ def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) ->
 
 
 def reversed_axes(point: Point) -> Iterator[Variant]:
-    """Yield variants in which the entries along an axis are in the opposite order.
+    """Yield variants in which all entries along an axis are in the opposite order.
 
     That turns the orientation of a polygon around, and a rising sequence into a falling one.
     """
-    for at, array in point.continuous():
-        for axis in range(array.ndim):
-            turned = np.flip(array, axis)
-            if may_be_reordered(array) and not np.array_equal(turned, array):
-                change = f"the entries of `{point.names[at]}` along axis {axis} are reversed"
-                yield Variant(point.having({at: turned.copy()}), change)
+    movable = {at: array for at, array in point.continuous() if may_be_reordered(array)}
+    for axis in range(max((array.ndim for array in movable.values()), default=0)):
+        turned = {at: np.flip(array, axis) for at, array in movable.items() if axis < array.ndim}
+        changed = {at: a.copy() for at, a in turned.items() if not np.array_equal(a, movable[at])}
+        if changed:
+            names = " and ".join(f"`{point.names[at]}`" for at in changed)
+            change = f"the entries of {names} along axis {axis} are reversed"
+            yield Variant(point.having(changed), change)
 
 
 def _ordinary(point: Point, movable: Sequence[int], rng: np.random.Generator) -> Iterator[Variant]:
