@@ -49,6 +49,8 @@ def objects(dist: Any) -> list[str | None]:
 @pytest.fixture(scope="module")
 def torch() -> Iterator[Any]:
     torch = pytest.importorskip("torch")
+    if torch.distributed.is_initialized():  # By a module that was checked in this process.
+        torch.distributed.destroy_process_group()
     store = torch.distributed.HashStore()
     torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     yield torch
