@@ -53,7 +53,7 @@ def extents(
 
     Args:
         point: The arguments of the case.
-        blocks: Sizes of chunks, tiles or blocks that the source names.
+        blocks: Integers that may be sizes of blocks: those of the source and of the arguments.
         rng: For what new entries there are.
         fixed: Axes of which each entry has a meaning of its own.
         keeps_order: A matrix that is higher than wide must remain so, as for least squares.
@@ -95,10 +95,7 @@ def _all_extents(
     point: Point, blocks: Sequence[int], rng: np.random.Generator, fixed: Collection[Axis]
 ) -> Iterator[Variant]:
     groups = _groups(point, fixed)
-    rounds = [
-        [*_broadcast(point, group), *_targets(group.extent, (*blocks, *integers(point)))]
-        for group in groups
-    ]
+    rounds = [[*_broadcast(point, group), *_targets(group.extent, blocks)] for group in groups]
     for turn in range(max(map(len, rounds), default=0)):
         for group, targets in zip(groups, rounds, strict=True):
             if turn < len(targets):
