@@ -165,6 +165,14 @@ def test_steps_of_float16_hide_the_slope(x, derivative):
     assert min(point.left, point.right) <= math.cos(x) <= max(point.left, point.right)
 
 
+def test_steps_that_the_measured_noise_missed_are_no_rest(derivative):
+    # 1 - tanh(x)**2 moves in steps of 2**-53 here, and its sixth differences can all vanish.
+    for x in np.linspace(10, 11.5, 300):
+        point = derivative(lambda x: -1.07421875 * (1 - np.tanh(x) ** 2), float(x))
+        truth = 2 * 1.07421875 * np.tanh(x) / np.cosh(x) ** 2
+        assert point.status is Status.STEPPED or abs(point.value - truth) <= point.error
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("function", [np.sin, np.exp, np.tanh])
 def test_the_arguments_own_precision_is_enough(function, dtype, derivative):

@@ -142,15 +142,18 @@ def find_plateaus(samples: Samples) -> Plateau:
     """
     rungs = np.arange(len(samples.steps))[:, None]
     first = np.minimum(_first_rest(samples.right), _first_rest(samples.left))
-    # Finer steps, such as those of float32, are measured as noise instead.
     smallest = np.fmin.reduce(np.where(samples.moves > 0, samples.moves, np.inf), axis=0)
-    rests = samples.is_constant() & (smallest > COARSE_STEP * np.abs(samples.base))
+    coarse = smallest > COARSE_STEP * np.abs(samples.base)
+    # Finer steps, such as those of float32, are measured as noise, unless the points where that
+    # was measured all fell into the pattern of the steps.
+    unmeasured = smallest > FLAT_MOVES * samples.noise[-1]
     # Rungs just above a step catch one jump or none; averages over steps need rungs well above it.
     last = np.minimum(first, np.maximum(first - STEPPED_CLEAR_RUNGS, 1))
     averaging = (rungs < last) & (rungs >= last - STEPPED_AVERAGED_RUNGS)
     slopes = np.where(averaging, [samples.right, samples.left], np.nan)
-    in_steps = rests & _agree(slopes) & ~_is_whole(samples)
-    return Plateau(rests & ~in_steps, in_steps, _steepest(slopes))
+    rests = samples.is_constant()
+    in_steps = rests & (coarse | unmeasured) & _agree(slopes) & ~_is_whole(samples)
+    return Plateau(rests & coarse & ~in_steps, in_steps, _steepest(slopes))
 
 
 def _first_rest(quotients: FloatArray) -> NDArray[np.intp]:

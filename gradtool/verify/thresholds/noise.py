@@ -29,11 +29,12 @@ binomials, (2k)! / (k!)**2, times its variance (Moré and Wild, section 2). Doub
 times too large. Halved: 1.4 times too small, which `NOISE_SAFETY` covers. Not to be tuned.
 """
 
-NOISE_SPACINGS = tuple(part * 2.0**-22 for part in (0.8, -1.0, 1.2, -1.4))
+NOISE_SPACINGS = tuple(part * 2.0**-22 for part in (0.7639, -1.0, 1.2361, -1.4142))
 """Unit: parts of the input's scale. Four looks, on both sides, about 2**-22 apart, what float32
 can tell apart; no two in a simple ratio, for steps can fall into the pattern of the roundings and
-hide them. Doubled: oscillations half as fast count as noise. Halved: float32 inputs would not
-move.
+hide them: the first and the third are 2 over the golden ratio, squared and not, the last is the
+square root of two. Doubled: oscillations half as fast count as noise. Halved: float32 inputs would
+not move.
 """
 
 NOISE_COARSE_SPACING = 2.0**11
