@@ -15,7 +15,7 @@ from gradtool.adapters.common.branches import (
     taken,
 )
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
-from gradtool.adapters.common.value_branches import Compared, ValueBranches, watched
+from gradtool.adapters.common.value_branches import Compared, ValueBranches, Watch
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.point import Point
 from gradtool.explore.trial import cotangents_of
@@ -33,6 +33,7 @@ class Branches:
         self._jumps = jumps_of(checkable.obj)
         self._taken = set[Side]()
         self._values = ValueBranches()
+        self._watch = Watch(checkable.obj)
 
     def run(self, point: Point, seed: int) -> int:
         """Take the sides of a case; return the number of calls.
@@ -62,8 +63,12 @@ class Branches:
     def watching(self) -> Iterator[Keep]:
         """Collect the sides that are taken in the block; they count once `Keep` is called."""
         keep = Keep(self._taken, self._values)
-        with taken(self._jumps, keep.taken), watched(self._checkable.obj, keep.values):
+        with taken(self._jumps, keep.taken), self._watch.watching(keep.values):
             yield keep
+
+    def pause(self) -> None:
+        """Leave the library as it is until the next watched block."""
+        self._watch.end()
 
     @property
     def _known(self) -> frozenset[Side]:

@@ -87,8 +87,22 @@ def explore(
     `tell` hears what is tried. `found` holds what is wrong already, should the time run out.
     """
     branches = Branches(checkable)
+    try:
+        return _explored(checkable, cases, settings, branches, tell, {} if found is None else found)
+    finally:
+        branches.pause()
+
+
+def _explored(
+    checkable: Checkable,
+    cases: Sequence[ResolvedCase],
+    settings: Settings,
+    branches: Branches,
+    tell: Callable[[str], None],
+    found: Found,
+) -> tuple[list[Discovered], Coverage | None]:
     points = [Point.of(checkable, case, settings.device) for case in cases]
-    search = _Search(checkable, settings, branches, {} if found is None else found)
+    search = _Search(checkable, settings, branches, found)
     search.left -= sum(branches.run(at, case.seed) for case, at in zip(cases, points, strict=True))
     turns = {id(case): Turns() for case in cases}
     streams = [
@@ -101,6 +115,7 @@ def explore(
         tell(turns[id(case)].family)
         answer = search.look(case, point, variant)
         turns[id(case)].was_refused = answer is Answer.REFUSED
+    branches.pause()
     if search.found:
         return list(search.found.values()), branches.result
     return list(_further(checkable, search.for_further_rules, settings)), branches.result
@@ -156,6 +171,7 @@ class _Search:
 
     def _confirm(self, case: ResolvedCase, point: Point, variant: Variant) -> None:
         self._confirmations -= 1
+        self._branches.pause()
         if variant.point.size > _LARGE:
             variant = self._smaller(case, variant)
         outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,6 +26,9 @@ _SORTED_BY_CHANCE = 4
 
 _OF_ORDER = {"sorted", "descending", "lower triangular", "upper triangular"}
 """Names of traits that are about the order or the places of entries."""
+
+_FEW_BYTES = 4096
+"""Bytes up to which an array is recognized by its contents."""
 
 _SHRINKING = (0.7, 0.98)
 """Factors for numbers that are to stay below any bound that those of the case are below."""
@@ -102,6 +106,18 @@ def traits(array: Array) -> list[Trait]:
     """The traits of an array, of those that are known."""
     if array.dtype.kind not in "fciu" or array.size < 2 or not np.isfinite(array).all():
         return []
+    if array.nbytes > _FEW_BYTES:
+        return _held(array)
+    # Those of a case are asked for again and again.
+    return _held_by_bytes(array.tobytes(), array.dtype, array.shape)
+
+
+@lru_cache(maxsize=256)
+def _held_by_bytes(values: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> list[Trait]:
+    return _held(np.frombuffer(values, dtype).reshape(shape))
+
+
+def _held(array: Array) -> list[Trait]:
     known = _OF_COMPLEX if array.dtype.kind == "c" else _TRAITS
     with np.errstate(all="ignore"):
         return [trait for trait in known if trait.holds(array)]

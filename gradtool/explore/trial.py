@@ -10,11 +10,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at, raises_by_mistake
 from gradtool.explore.point import Point, Variant
@@ -85,7 +87,7 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.
             return Trial(Answer.REFUSED, 1)
         if variant.along is not None:
             return _with_equal_entries(*observed, variant.along, seed, usual)
-        if set(observed[1].mutated_arguments) - set(observed[1].declared_dirty):
+        if _changes_arguments(*observed):
             return Trial(Answer.SUSPECT, 1)
         if variant.is_for_batches and not _has_shapes_of_arguments(*observed, seed):
             return Trial(Answer.REFUSED, 3)
@@ -96,26 +98,34 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.
 
 def _observed(
     checkable: Checkable, point: Point
-) -> tuple[FunctionDifferentiable, Observation] | None:
+) -> tuple[FunctionDifferentiable, StartedCall] | None:
     """One call to forward; None where it refuses the point."""
     try:
         function = function_at(checkable, point)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            seen = function.call(function.primals)
+            started = function.started(function.primals)
     except Exception:  # The user's forward may raise anything.
         return None
-    return None if seen.failure or not _is_meaningful(seen) else (function, seen)
+    return (function, started) if _is_meaningful(started.seen) else None
+
+
+def _changes_arguments(function: FunctionDifferentiable, started: StartedCall) -> bool:
+    """Return True if forward changes an argument without a word."""
+    if not started.seen.mutated_arguments:
+        return False
+    seen = function.call(function.primals)
+    return bool(set(seen.mutated_arguments) - set(seen.declared_dirty))
 
 
 def _has_shapes_of_arguments(
-    function: FunctionDifferentiable, seen: Observation, seed: int
+    function: FunctionDifferentiable, started: StartedCall, seed: int
 ) -> bool:
     """Return True if backward itself gives each gradient the shape of its argument.
 
     One that leaves this to autograd may not be meant for arguments that are broadcast.
     """
-    raw = function.call(function.primals, cotangents_of(seen, seed)).raw
+    raw = function.call(function.primals, cotangents_of(started.seen, seed)).raw
     gradients = [raw[each.position].value for each in function.arguments] if raw else []
     return all(
         gradient is None or gradient.shape == argument.shape
@@ -133,18 +143,18 @@ def _is_meaningful(seen: Observation) -> bool:
 
 def _with_equal_entries(
     function: FunctionDifferentiable,
-    seen: Observation,
+    started: StartedCall,
     along: Mapping[int, Array],
     seed: int,
     usual: float,
 ) -> Trial:
     """The trial of a variant with equal entries, at which there may be many gradients."""
-    cotangents = cotangents_of(seen, seed)
+    cotangents = cotangents_of(started.seen, seed)
     exact = _exact(function, cotangents)
     if exact is not None and _is_near_pole(exact, usual):
         return Trial(Answer.REFUSED, 3)
     try:
-        (found,) = function.vjps(function.primals, [cotangents])
+        found = started.gradients(cotangents)
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 5)
     if not all(map(_is_finite, found)):
@@ -175,21 +185,21 @@ def stale(checkable: Checkable, case: Point, variant: Variant) -> Outcome | None
 def _compared(
     checkable: Checkable,
     function: FunctionDifferentiable,
-    seen: Observation,
+    started: StartedCall,
     variant: Variant,
     seed: int,
     usual: float,
 ) -> Trial:
-    cotangents = cotangents_of(seen, seed)
+    cotangents = cotangents_of(started.seen, seed)
     exact = _exact(function, cotangents)
     if exact is None:
-        return _measured(checkable, function, seen, variant, seed, _CASE_ROUNDINGS * usual)
+        return _measured(checkable, function, started, variant, seed, _CASE_ROUNDINGS * usual)
     wanted = [each.differentiable for each in function.arguments]
     of_wanted = [each for each, is_wanted in zip(exact, wanted, strict=True) if is_wanted]
     try:
-        (found,) = function.vjps(function.primals, [cotangents])
+        found = started.gradients(cotangents)
     except Exception as error:  # So may backward.
-        is_mistake = raises_by_mistake(checkable, variant, seen, error, of_wanted)
+        is_mistake = raises_by_mistake(checkable, variant, started.seen, error, of_wanted)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
         return Trial(Answer.REFUSED, 5)
@@ -200,7 +210,7 @@ def _compared(
     is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
     if (variant.is_plain or variant.growth is not None) and not _fit(found, exact):
         # PyTorch refuses such a gradient, as if backward raised.
-        is_mistake = raises_by_mistake(checkable, variant, seen, ValueError(), of_wanted)
+        is_mistake = raises_by_mistake(checkable, variant, started.seen, ValueError(), of_wanted)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 5)
     if _is_meant(checkable.obj, variant, is_usual) and not all(map(_is_finite, found)):
         is_mistake = not variant.may_be_outside and is_smooth(function, cotangents, found, seed)
@@ -222,19 +232,19 @@ def _compared(
 def _measured(
     checkable: Checkable,
     function: FunctionDifferentiable,
-    seen: Observation,
+    started: StartedCall,
     variant: Variant,
     seed: int,
     floor: float,
 ) -> Trial:
     """The trial of a variant at which only evaluations show the derivative."""
-    cotangents = cotangents_of(seen, seed)
+    cotangents = cotangents_of(started.seen, seed)
     try:
-        (found,) = function.vjps(function.primals, [cotangents])
+        found = started.gradients(cotangents)
     except Exception as error:  # The user's code may raise anything.
         # Whether forward leaves out a part of a longer axis is not known here.
         is_mistake = variant.growth is None and raises_by_mistake(
-            checkable, variant, seen, error, exact=()
+            checkable, variant, started.seen, error, exact=()
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     try:
@@ -262,12 +272,12 @@ def usual_size(checkable: Checkable, point: Point, seed: int) -> float:
     observed = _observed(checkable, point)
     if observed is None:
         return 0.0
-    function, seen = observed
-    cotangents = cotangents_of(seen, seed)
+    function, started = observed
+    cotangents = cotangents_of(started.seen, seed)
     found = _exact(function, cotangents)
     if found is None:
         try:
-            (found,) = function.vjps(function.primals, [cotangents])
+            found = started.gradients(cotangents)
         except Exception:  # The user's code may raise anything.
             return 0.0
     sizes = [float(np.abs(g).max(initial=0.0)) for g in found if g is not None and _is_finite(g)]
@@ -279,8 +289,8 @@ def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, 
     observed = _observed(checkable, point)
     if observed is None:
         return {}
-    function, seen = observed
-    return _by_position(function, _exact(function, cotangents_of(seen, seed)))
+    function, started = observed
+    return _by_position(function, _exact(function, cotangents_of(started.seen, seed)))
 
 
 def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
@@ -288,9 +298,9 @@ def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[in
     observed = _observed(checkable, point)
     if observed is None:
         return {}
-    function, seen = observed
+    function, started = observed
     try:
-        (found,) = function.vjps(function.primals, [cotangents_of(seen, seed)])
+        found = started.gradients(cotangents_of(started.seen, seed))
     except Exception:  # The user's backward may raise anything.
         return {}
     return _by_position(function, found)
@@ -320,23 +330,32 @@ def _exact(
     function: FunctionDifferentiable, cotangents: Cotangents
 ) -> Sequence[Array | None] | None:
     """The gradients of the recorded forward; None where they are not known or not finite."""
-    recorded = function.recorded()
     try:
-        (exact,) = recorded.vjps(function.primals, [cotangents])
+        exact = function.exact_gradients(function.primals, cotangents)
     except Exception:  # A step of forward may have no derivative here.
         return None
-    return exact if not recorded.cuts and all(map(_is_finite, exact)) else None
+    return exact if exact is not None and all(map(_is_finite, exact)) else None
 
 
 def cotangents_of(seen: Observation, seed: int) -> Cotangents:
     """A cotangent of ones of either sign for each output that has a graph."""
+    return _cotangents(
+        seed,
+        tuple(
+            (output.shape, output.dtype)
+            if output is not None and is_continuous(output.dtype) and wanted
+            else None
+            for output, wanted in zip(seen.outputs, seen.output_requires_grad, strict=True)
+        ),
+    )
+
+
+@lru_cache(maxsize=64)
+def _cotangents(
+    seed: int, outputs: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
+) -> Cotangents:
     rng = generator(seed, "explored")
-    return [
-        signed(rng, output.shape).astype(output.dtype)
-        if output is not None and is_continuous(output.dtype) and wanted
-        else None
-        for output, wanted in zip(seen.outputs, seen.output_requires_grad, strict=True)
-    ]
+    return [each and signed(rng, each[0]).astype(each[1]) for each in outputs]
 
 
 def _is_finite(gradient: Array | None) -> bool:

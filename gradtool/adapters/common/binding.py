@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from gradtool.adapters.library import library
@@ -32,12 +33,23 @@ def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
     """Return the parameters of a call, without ctx; none if there is no signature."""
     cls = function_class(function)
     try:
-        parameters = tuple(inspect.signature(cls.forward if cls else function).parameters.values())
+        parameters = _signature(cls.forward if cls else function)
     except (TypeError, ValueError):
         return ()
     if cls is not None and takes_ctx(cls) and parameters and parameters[0].kind in _POSITIONAL:
         return parameters[1:]
     return parameters
+
+
+def _signature(function: Any) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters of a function; those of plain ones are read once."""
+    read = _parameters if inspect.isfunction(function) else _parameters.__wrapped__
+    return read(function)
+
+
+@lru_cache(maxsize=64)
+def _parameters(function: Any) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(function).parameters.values())
 
 
 def parameter_in_place_of_ctx(function: Any) -> str | None:

@@ -7,6 +7,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,12 @@ class BoundFunction:
         parameters = function.parameters if isinstance(function, ModuleCall) else ()
         names = names or names_of(function, len(args))
         self.arguments = Arguments(names, args, kwargs, parameters)
-        self.home = _folder(self.target)
-        """The folder of the user's module."""
         self.draws = RepeatedDraws()
+
+    @cached_property
+    def home(self) -> Path:
+        """The folder of the user's module."""
+        return _folder(self.target)
 
     def with_defaults(self) -> BoundFunction | None:
         """Pass the defaults of ``forward`` too; None if no argument was left to its default."""

@@ -27,6 +27,7 @@ from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.common.recorded_backward import RecordedBackward
 from gradtool.adapters.common.recorded_forward import RecordedForward
 from gradtool.adapters.common.recorded_steps import RecordedSteps
+from gradtool.adapters.common.started_call import StartedCall, exact_gradients
 from gradtool.adapters.common.through_rounding import through_rounding
 from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
 from gradtool.adapters.library import Outputs, library
@@ -290,6 +291,22 @@ class FunctionDifferentiable:
         A custom Function's backward is run even if all cotangents are None.
         """
         return self._calls.call(primals, cotangents, needs, (input_layout, cotangent_layout))
+
+    def started(self, primals: Primals) -> StartedCall:
+        """Run forward, to look at its outputs before backward. What the user's code raises passes.
+
+        Cheaper than `call`, which observes all that can be seen.
+        """
+        return StartedCall(self._bound, primals)
+
+    def exact_gradients(
+        self, primals: Primals, cotangents: Cotangents
+    ) -> tuple[Array | None, ...] | None:
+        """Return the gradients by the steps of forward; None where it leaves the library.
+
+        Raises what the user's code or the library raises.
+        """
+        return exact_gradients(self._bound, primals, cotangents)
 
     def with_defaults(self) -> FunctionDifferentiable | None:
         """Pass the defaults that the case leaves to ``forward``; None if there are none."""

@@ -36,7 +36,7 @@ class Observer:
         ]
         self._buffers = buffers(self._roots)
         # Digests rather than copies: large inputs would be held twice.
-        self._inputs = _digests(tensors)
+        self._inputs = digests(tensors)
         self._saved: list[bytes | None] = []
         self._outputs: Sequence[Any] = ()
         self._outputs_before: list[bytes | None] = []
@@ -60,41 +60,41 @@ class Observer:
         ]
         self._fields["aliases"] = tuple((i, o) for i, o, _ in aliases)
         self._fields["hidden_aliases"] = tuple((i, o) for i, o, known in aliases if not known)
-        self._fields["mutated_arguments"] = _changed(self._inputs, _digests(self._tensors))
+        self._fields["mutated_arguments"] = differing(self._inputs, digests(self._tensors))
         self._fields["buffers_changed_in_forward"] = changed(self._buffers, buffers(self._roots))
         self._fields["materializes"] = self._record.materializes
         self._fields.update(_declarations(self._record, self._tensors))
         self._fields.update(_saved_values(self._record, self._arguments.names))
-        self._outputs, self._outputs_before = outputs, _digests(outputs)
+        self._outputs, self._outputs_before = outputs, digests(outputs)
 
     def begin_backward(self, cotangents: Sequence[Any]) -> None:
         """Remember the state before backward of `cotangents`, one for each output."""
-        self._inputs = _digests(self._tensors)
-        self._saved = _digests(self._record.saved)
+        self._inputs = digests(self._tensors)
+        self._saved = digests(self._record.saved)
         self._buffers = self._all_buffers()
         self._cotangents = cotangents
-        self._cotangents_before = _digests(cotangents)
+        self._cotangents_before = digests(cotangents)
 
     def see_gradients(self, gradients: Sequence[Any]) -> None:
         """Remember the gradients that backward led to."""
         self._fields["gradients"] = tuple([copied(each) for each in gradients])
-        self._gradients, self._gradients_before = gradients, _digests(gradients)
+        self._gradients, self._gradients_before = gradients, digests(gradients)
 
     def end_backward(self) -> None:
         """Compare with the state before backward, which returned or raised."""
         self._fields["raw"] = self._record.returned
         self._fields["received"] = self._record.received
-        self._fields["mutated_in_backward"] = _changed(self._inputs, _digests(self._tensors))
-        self._fields["mutated_saved"] = _changed(self._saved, _digests(self._record.saved))
-        self._fields["mutated_cotangents"] = _changed(
-            self._cotangents_before, _digests(self._cotangents)
+        self._fields["mutated_in_backward"] = differing(self._inputs, digests(self._tensors))
+        self._fields["mutated_saved"] = differing(self._saved, digests(self._record.saved))
+        self._fields["mutated_cotangents"] = differing(
+            self._cotangents_before, digests(self._cotangents)
         )
-        self._fields["mutated_outputs"] = _changed(self._outputs_before, _digests(self._outputs))
+        self._fields["mutated_outputs"] = differing(self._outputs_before, digests(self._outputs))
         self._fields["buffers_changed_in_backward"] = changed(self._buffers, self._all_buffers())
 
     def observation(self, failure: Failure | None = None) -> Observation:
         """Return everything seen so far."""
-        overwritten = _changed(self._gradients_before, _digests(self._gradients))
+        overwritten = differing(self._gradients_before, digests(self._gradients))
         return Observation(**self._fields, mutated_gradients=overwritten, failure=failure)
 
     def _all_buffers(self) -> Buffers:
@@ -103,13 +103,14 @@ class Observer:
         return buffers([*self._roots, *of_ctx])
 
 
-def _digests(values: Sequence[Any]) -> list[bytes | None]:
+def digests(values: Sequence[Any]) -> list[bytes | None]:
     """Return a digest of the bytes of each tensor; None for anything else."""
     kind = library().Tensor
     return [digest(value) if isinstance(value, kind) else None for value in values]
 
 
-def _changed(before: Sequence[bytes | None], after: Sequence[bytes | None]) -> tuple[int, ...]:
+def differing(before: Sequence[bytes | None], after: Sequence[bytes | None]) -> tuple[int, ...]:
+    """Return the places of the digests that differ."""
     return tuple(i for i, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1])
 
 

@@ -1,7 +1,7 @@
 """Branches of a Function's methods by values: comparisons, masks, limits, roundings of tensors.
 
-Each has the sides that its entries can take. While a block is watched, the operations that have
-such sides are replaced in the library by ones that look at their arguments first.
+Each has the sides that its entries can take. The operations that have such sides are replaced in
+the library by ones that look at their arguments while a block is watched.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from types import CodeType
 from typing import Any
 
@@ -53,61 +53,68 @@ class ValueBranches:
             self.compared[branch] = compared
 
 
-@contextmanager
-def watched(function: type[Any] | None, found: ValueBranches) -> Iterator[None]:
-    """Add to `found` the branches by value that this thread goes through in the block."""
-    watch = _Watch(function, found)
-    if not watch.codes:
-        yield
-        return
-    torch = library().torch
-    functional = sys.modules.get(f"{torch.__name__}.nn.functional")
-    owners = filter(None, (library().Tensor, torch, functional))
-    places = [(owner, name) for owner in owners for name in _names_in(owner)]
-    looking = [watch.looking(getattr(owner, name), _LOOKS[name]) for owner, name in places]
-    before = [vars(owner).get(name, _INHERITED) for owner, name in places]
-    try:
+class Watch:
+    """The methods of one Function, watched now and then, and the masks that its comparisons made.
+
+    The library keeps the replaced operations from the first watched block until `end`: replacing
+    them takes as long as a call to a small Function.
+    """
+
+    def __init__(self, function: type[Any] | None) -> None:
+        codes: Mapping[CodeType, str] = codes_with_helpers(function)
+        self._codes = {code: method for code, method in codes.items() if method not in OTHERS}
+        self._found: ValueBranches | None = None
+        self._masks: list[Any] = []
+        self._before: list[tuple[Any, str, Any]] = []
+
+    @contextmanager
+    def watching(self, found: ValueBranches) -> Iterator[None]:
+        """Add to `found` the branches by value that this thread goes through in the block."""
+        if not self._codes:
+            yield
+            return
+        self._begin()
+        self._found = found
+        try:
+            yield
+        finally:
+            self._found, self._masks = None, []
+
+    def _begin(self) -> None:
+        if self._before:
+            return
+        torch = library().torch
+        functional = sys.modules.get(f"{torch.__name__}.nn.functional")
+        owners = filter(None, (library().Tensor, torch, functional))
+        places = [(owner, name) for owner in owners for name in _names_in(owner)]
+        looking = [self._looking(getattr(owner, name), _LOOKS[name]) for owner, name in places]
+        self._before = [(owner, name, vars(owner).get(name, _INHERITED)) for owner, name in places]
         for (owner, name), made in zip(places, looking, strict=True):
             setattr(owner, name, made)
-        yield
-    finally:
-        for (owner, name), held in zip(places, before, strict=True):
+
+    def end(self) -> None:
+        """Give the library its own operations back."""
+        for owner, name, held in self._before:
             if held is not _INHERITED:
                 setattr(owner, name, held)
             elif name in vars(owner):
                 delattr(owner, name)
+        self._before = []
 
-
-_INHERITED = object()
-"""In place of an attribute that its owner has not of its own."""
-
-
-@cache
-def _names_in(owner: Any) -> list[str]:
-    """The operations that a class or module has; one may look long for a name that it lacks."""
-    return [name for name in dir(owner) if name in _LOOKS]
-
-
-class _Watch:
-    """The methods of one Function, and the masks that its comparisons made."""
-
-    def __init__(self, function: type[Any] | None, found: ValueBranches) -> None:
-        codes: Mapping[CodeType, str] = codes_with_helpers(function)
-        self.codes = {code: method for code, method in codes.items() if method not in OTHERS}
-        self._found = found
-        self._masks: list[Any] = []
-
-    def looking(self, original: Callable[..., Any], look: Callable[..., Any]) -> Any:
+    def _looking(self, original: Callable[..., Any], look: Callable[..., Any]) -> Any:
         """An operation that reports its sides where a method of the Function calls it."""
 
         def operation(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
+            if self._found is None:
+                return result
             frame = sys._getframe(1)
-            method = self.codes.get(frame.f_code)
+            method = self._codes.get(frame.f_code)
             if method is not None:
                 # What cannot be read, such as a batched tensor, has no sides here.
                 with suppress(Exception):
-                    self._see(method, frame, look(args, kwargs, result), args, result)
+                    looked = look(args, kwargs, result)
+                    self._see(method, frame, looked, args, result, self._found)
             return result
 
         operation.__name__ = getattr(original, "__name__", "operation")
@@ -121,21 +128,37 @@ class _Watch:
         looked: tuple[Sides, Compared | None] | None,
         args: Any,
         result: Any,
+        found: ValueBranches,
     ) -> None:
         if looked is None or any(arg is mask for arg in args for mask in self._masks):
             return  # The sides of a comparison are counted where it is made.
-        places = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-        first, last, start, end = places
-        if None in places:
+        first, last, start, end = _positions(frame.f_code)[frame.f_lasti // 2]
+        if first is None or last is None or start is None or end is None:
             return
         branch = Branch(method, frame.f_code.co_filename, (first, last, start, end))
         if getattr(result, "ndim", 0):
             if getattr(result, "dtype", None) is library().torch.bool:
                 self._masks.append(result)
-            self._found.add(branch, *looked)
+            found.add(branch, *looked)
         elif looked[1] is not None:
             # A test of Python on one number is a branch of its own.
-            self._found.compared[branch] = looked[1]
+            found.compared[branch] = looked[1]
+
+
+@lru_cache(maxsize=64)
+def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    """The place in the source of each instruction."""
+    return list(code.co_positions())
+
+
+_INHERITED = object()
+"""In place of an attribute that its owner has not of its own."""
+
+
+@cache
+def _names_in(owner: Any) -> list[str]:
+    """The operations that a class or module has; one may look long for a name that it lacks."""
+    return [name for name in dir(owner) if name in _LOOKS]
 
 
 # ---- sides of operations ----------------------------------------------------------------------

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from gradtool.cases.inference.class_source import source_of
+
 _AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
 _STATED = re.compile(rf"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:?)\s*{_AXES}")
 """Matches ``x (B, T)``, ``x: (B, (K - 1) * d)`` and ``q, k: (B, L, d)``."""
@@ -61,8 +63,7 @@ def source(function: Any) -> str:
         return ""
 
 
-# To find a class, Python parses its whole module.
-_source = lru_cache(maxsize=64)(inspect.getsource)
+_source = lru_cache(maxsize=64)(source_of)
 
 
 def stated(text: str, names: Collection[str]) -> Shapes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from gradtool.verify.oracle.noise import Noise, measure
 from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import (
+    Block,
     Coordinates,
     FloatArray,
     is_continuous,
@@ -83,15 +85,12 @@ def _is_irregular(primal: Array) -> bool:
 def _one_look(
     at: Derivatives, backward: Differentiable, point: Sequence[Array], seed: int
 ) -> list[PrecisionLoss]:
-    sampler, noise = _noise(backward, point, seed)
-    suspects = [
-        (argument, block)
-        for argument, block in zip(at.inputs, _blocks(backward, point).blocks, strict=True)
-        if _is_suspect(sampler.base[block.span], noise.floor[block.span], block.dtype)
-    ]
+    sampler, noise, suspects = _suspects(at, backward, point, seed, at_once=True)
+    if suspects and sampler.is_batched:  # A batch may be wrong: it only lets something pass.
+        sampler, noise, suspects = _suspects(at, backward, point, seed, at_once=False)
     if not suspects:
         return []
-    outputs, forward = _noise(at.function, at.primals, seed)
+    outputs, forward = _noise(at.function, at.primals, seed, _blocks(at.function, at.primals))
     found = [
         _worst(at, argument, sampler.base[b.span], noise.floor[b.span], (outputs.base, forward))
         for argument, b in suspects
@@ -99,16 +98,37 @@ def _one_look(
     return [each for each in found if each]
 
 
+def _suspects(
+    at: Derivatives, backward: Differentiable, point: Sequence[Array], seed: int, *, at_once: bool
+) -> tuple[Sampler, Noise, list[tuple[int, Block]]]:
+    """The gradients that jitter by much of their size, with what shows it."""
+    blocks = _blocks(backward, point)
+    sampler, noise = _noise(backward, point, seed, blocks, at_once=at_once)
+    suspects = [
+        (argument, block)
+        for argument, block in zip(at.inputs, blocks.blocks, strict=True)
+        if _is_suspect(sampler.base[block.span], noise.floor[block.span], block.dtype)
+    ]
+    return sampler, noise, suspects
+
+
 def _blocks(function: Differentiable, point: Sequence[Array]) -> Coordinates:
     return Coordinates(function.evaluate(point))
 
 
-def _noise(function: Differentiable, point: Sequence[Array], seed: int) -> tuple[Sampler, Noise]:
-    coordinates = _blocks(function, point)
+def _noise(
+    function: Differentiable,
+    point: Sequence[Array],
+    seed: int,
+    coordinates: Coordinates,
+    *,
+    at_once: bool = False,
+) -> tuple[Sampler, Noise]:
     eps = np.zeros(coordinates.size)
     for block in coordinates.blocks:
         eps[block.span] = epsilon(block.dtype) if block.stop > block.start else 0.0
-    sampler = Sampler(function.evaluate, point, coordinates)
+    many = partial(function.evaluate_many, or_loop=False) if at_once else None
+    sampler = Sampler(function.evaluate, point, coordinates, evaluate_many=many)
     return sampler, measure(sampler, eps, generator(seed, "roughness"))
 
 

@@ -97,10 +97,11 @@ def _check(subject: Subject) -> Answer:
     flaw = difference_of_parts(subject, plain, _HINT)
     if flaw:
         return _reported(subject, flaw)
-    if subject.given.worst is Decision.FAIL or _is_rough(subject):
-        return passed()  # Low precision shows at usual sizes, and underflows at small ones.
+    if subject.given.worst is Decision.FAIL:
+        return passed()
     flaw = _far_out(subject, plain)
-    return _reported(subject, flaw) if flaw else passed()
+    # Low precision shows at usual sizes, and underflows at small ones.
+    return _reported(subject, flaw) if flaw and not _is_rough(subject) else passed()
 
 
 def _reported(subject: Subject, flaw: Flaw) -> Answer:
