@@ -63,8 +63,8 @@ _FUNCTIONS = {
 
 _SUBMODULES = frozenset(
     """
-    __config__ cuda fft jit library linalg masked nn ops profiler random serialization special
-    testing utils
+    __config__ cuda fft jit library linalg masked nn ops profiler random serialization sparse
+    special testing utils
     """.split()  # noqa: SIM905 - as below
 )
 """Submodules that are imported on first use."""
@@ -93,6 +93,9 @@ _OF_TOP_LEVEL = frozenset(
     """.split()  # noqa: SIM905 - as above
 )
 """Functions of ``nn._top_level``, loaded with it."""
+
+_OF_SPARSE = frozenset({"sparse_coo_tensor", "sparse_csr_tensor"})
+"""Makers of sparse tensors, loaded with the rest of what is sparse."""
 
 globals().update(_dtypes.ALIASES)
 globals().update(_LEGACY)
@@ -219,6 +222,8 @@ if not TYPE_CHECKING:  # To a type checker every name would be there.
             return getattr(importlib.import_module(f"{__name__}.nn.functional"), name)
         if name in _OF_TOP_LEVEL:
             return getattr(importlib.import_module(f"{__name__}.nn._top_level"), name)
+        if name in _OF_SPARSE:
+            return getattr(importlib.import_module(f"{__name__}.sparse._making"), name)
         if _is_in_place_function(name):
             return getattr(Tensor, name)
         if name in ("load", "save"):

@@ -74,14 +74,19 @@ def _watch(cls: type[Tensor], /, **options: Any) -> None:
     super(Tensor, cls).__init_subclass__(**options)
     if cls.__module__.startswith(_OURS) or _is_users(cls) or Tensor not in cls.__bases__:
         return
-    if not overriding:
-        _replace_functions()
-    overriding.append(cls)
+    follow(cls)
     dunders = (*methods.OPERATORS, *methods.COMPARISONS, *methods.REFLECTED, *methods.AUGMENTED)
     for name in (*METHODS, *dunders, *_OTHER_METHODS, "__getitem__", "__setitem__"):
         function = getattr(Tensor, name, None)
         if name not in vars(cls) and callable(function):
             setattr(cls, name, _overridable(function))
+
+
+def follow(cls: type[Tensor]) -> None:
+    """Let the public functions look for a class of the engine's own, with its methods made."""
+    if not overriding:
+        _replace_functions()
+    overriding.append(cls)
 
 
 def _replace_functions() -> None:

@@ -23,7 +23,7 @@ class memory_format:
 
 
 class layout:
-    """A way to store elements. There is one: ``torch.strided``."""
+    """A way to store elements."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -38,6 +38,8 @@ channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
+sparse_csc = layout("sparse_csc")
+sparse_csr = layout("sparse_csr")
 
 
 class _Switches:
@@ -140,6 +142,8 @@ SETTINGS: dict[str, Any] = {
     "contiguous_format": contiguous_format,
     "preserve_format": preserve_format,
     "sparse_coo": sparse_coo,
+    "sparse_csc": sparse_csc,
+    "sparse_csr": sparse_csr,
     "strided": strided,
 }  # fmt: skip
 """All of it, under torch's names."""

@@ -98,6 +98,8 @@ class Tensor(TensorMethods):
     """The `Level` of the transform that it belongs to; None for a plain tensor."""
     _lazy: Any = None
     """For a conjugate or negative as a view: what is left to do, as `_lazy` has it."""
+    _sparse: Any = None
+    """For a sparse tensor: the entries that it stores, which are no dense array."""
 
     def __init__(self, *given: Any, device: Any = None) -> None:
         """A tensor of the default dtype: of data, which is copied, or of a size, zeros.

@@ -36,15 +36,17 @@ class _Bundled:
         return wrap(array)
 
     def array(self, tensor: Any) -> Array:
+        if tensor._sparse is not None:
+            tensor = tensor.detach().to_dense()
         found: Array = to_numpy(tensor._array)
         return found
 
     def dtype(self, tensor: Any) -> Any:
-        return tensor._array.dtype
+        return _stored(tensor)._array.dtype
 
     def shares_memory(self, tensor: Any, other: Any) -> bool:
-        own = memory(tensor)
-        array = memory(other) if isinstance(other, engine.Tensor) else other
+        own = memory(_stored(tensor))
+        array = memory(_stored(other)) if isinstance(other, engine.Tensor) else other
         if type(own) is not type(array):
             return False
         if not isinstance(own, np.ndarray):
@@ -52,10 +54,11 @@ class _Bundled:
         return np.may_share_memory(own, array)
 
     def shares_version(self, tensor: Any, other: Any) -> bool:
-        return tensor._storage is not None and tensor._storage is other._storage
+        storage = _stored(tensor)._storage
+        return storage is not None and storage is _stored(other)._storage
 
     def snapshot(self, tensor: Any) -> Snapshot:
-        return _TensorSnapshot(tensor)
+        return _TensorSnapshot(_stored(tensor))
 
     def is_once_differentiable(self, method: Callable[..., Any]) -> bool:
         return bool(getattr(method, "_once_differentiable", False))
@@ -95,6 +98,11 @@ class _Bundled:
                     for row, out in zip(rows, outputs, strict=True)
                 ]
                 return level.arrays(vjp(outputs, sent, leaves))
+
+
+def _stored(tensor: Any) -> Any:
+    """The tensor that has the memory of one: the values of a sparse tensor."""
+    return tensor if tensor._sparse is None else tensor._sparse.values
 
 
 class _TensorSnapshot:

@@ -138,10 +138,10 @@ class FunctionDifferentiable:
 
     def without(
         self, primals: Primals, cotangents: Cotangents, constant: Sequence[Sequence[Step]]
-    ) -> list[tuple[Array | None, ...]]:
-        """Of a recorded function: return the gradients when steps are held constant."""
+    ) -> Iterator[tuple[Array | None, ...]]:
+        """Of a recorded function: yield the gradients when steps are held constant."""
         recorded = RecordedSteps(self._bound, primals)
-        return [recorded.gradients(cotangents, each) for each in constant]
+        return (recorded.gradients(cotangents, each) for each in constant)
 
     def alterations(self, primals: Primals) -> list[Alteration]:
         """Of a function from `recorded`: return what may be altered in forward."""

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _ROWS = re.compile(r"(?P<before>.*_)?rows?(?P<after>_.*)?")
-_VALUES = ("val", "vals", "value", "values", "data", "coeffs", "entries")
+_VALUES = ("val", "vals", "value", "values", "data", "edata", "coeffs", "entries")
 _SHAPES = ("shape", "size", "sparse_shape", "mat_shape", "matrix_shape")
-_SIDES = ("b", "rhs", "rhs_batch", "b_batch")
+_SIDES = ("b", "B", "rhs", "rhs_batch", "b_batch")
 """Names of the right side of a system of equations."""
 
 _SIZE = 3

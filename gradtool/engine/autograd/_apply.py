@@ -10,6 +10,7 @@ from gradtool.engine._errors import ContractError, SavedTypeError
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import check_in_place, overwrite_history
 from gradtool.engine._ops.core.primitive_node import modified_in_place
+from gradtool.engine._placeholder import EngineLacksError
 from gradtool.engine._tensor import Tensor
 from gradtool.engine._views import CUSTOM, SEVERAL, version_of
 from gradtool.engine.autograd._gradient_checks import TensorInfo
@@ -200,13 +201,22 @@ def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> Non
             if arg._view is not None:
                 ctx._order = next_order()  # the edge of a view may lead to a node made just now
         input_edges.append(edge)
-        infos.append(TensorInfo.of(arg) if isinstance(arg, Tensor) else None)
+        infos.append(_info(arg, needed) if isinstance(arg, Tensor) else None)
     ctx._input_edges = tuple(input_edges)
     ctx._input_infos = tuple(infos)
     ctx._edges = tuple(edges)
     # 1 is the class's value; the usual ctx needs no attribute of its own for it.
     if outputs != 1:
         ctx._outputs = outputs
+
+
+def _info(arg: Tensor, needed: bool) -> TensorInfo | None:
+    try:
+        return TensorInfo.of(arg)
+    except EngineLacksError:  # It is sparse, which needs a gradient nowhere.
+        if needed:
+            raise
+        return None
 
 
 def _place(

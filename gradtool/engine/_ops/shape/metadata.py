@@ -69,6 +69,17 @@ method("share_memory_")(lambda x: x)
 method("ndimension", "dense_dim")(Tensor.dim)
 method("nelement")(Tensor.numel)
 method("sparse_dim")(lambda _x: 0)
+
+
+@method("to_sparse", "to_sparse_coo")
+def _to_sparse(x: Tensor, *_: Any, **__: Any) -> Tensor:
+    """Return a sparse tensor of the elements that are not zero."""
+    from gradtool.engine.sparse._operations import from_dense
+
+    return from_dense(x)
+
+
+method("to_sparse_csr")(lambda x, *_, **__: _to_sparse(x).to_sparse_csr())
 method("to_dense")(lambda x, dtype=None, **_options: x if dtype is None else x.to(dtype))
 
 attribute("is_cpu")(lambda x: not x.is_cuda)

@@ -57,7 +57,9 @@ REASONS: dict[str, str] = {
             broadcast_shapes Tensor.bfloat16 Tensor.byte Tensor.chalf Tensor.char Tensor.int
             Tensor.long
             Tensor.short Tensor.type""",
-        "it is compared in a test of its own": "_chunk_cat hash_tensor histogram histogramdd",
+        "it is compared in a test of its own": """
+            _chunk_cat hash_tensor histogram histogramdd Tensor.to_sparse Tensor.to_sparse_coo
+            Tensor.to_sparse_csr""",
         "it is about subclasses, and tested with them": "Tensor.as_subclass",
         "its indices are a class": "linalg.LinAlgError",
     }.items()
