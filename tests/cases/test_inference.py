@@ -220,6 +220,82 @@ def test_a_wrong_number_of_gradients_in_every_call_is_reported() -> None:
     assert check_api(ReturnsTuple).verdict is Verdict.PASS
 
 
+def shifted(x: Any, offset: Any) -> Any:
+    return x + offset
+
+
+class CallsWithTooFew(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        return shifted(x) - shifted(y)  # type: ignore[call-arg]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad, -grad
+
+
+class CallsWithTooFewInBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return shifted(grad)  # type: ignore[call-arg]
+
+
+class SetsInInit(torch.autograd.Function):
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * ctx.factor
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * ctx.factor
+
+
+class LacksKeyword(torch.autograd.Function):
+    """The engine refuses a keyword that PyTorch takes: that is no mistake of the Function."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        return torch.cdist(x, y, no_such_option=True)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad, grad
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            CallsWithTooFew,
+            "forward raised TypeError: shifted() missing 1 required positional argument: 'offset'",
+        ),
+        (
+            CallsWithTooFewInBackward,
+            "backward raised TypeError: shifted() missing 1 required positional argument: 'offset'",
+        ),
+        (
+            SetsInInit,
+            "forward raised AttributeError: 'SetsInInitBackward' object has no attribute 'factor'",
+        ),
+    ],
+)
+def test_what_no_arguments_avoid_is_reported(function: Any, message: str) -> None:
+    (finding,) = check_api(function).findings()
+    assert finding.message == message
+
+
+def test_a_keyword_that_the_engine_refuses_is_no_mistake() -> None:
+    with pytest.raises(NoCase):
+        resolve_cases(checkable_class(LacksKeyword), Settings())
+
+
 def test_a_keyword_only_parameter_is_to_be_made_positional() -> None:
     class Gained(torch.autograd.Function):
         @staticmethod

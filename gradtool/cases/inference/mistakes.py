@@ -6,10 +6,20 @@ import inspect
 import re
 from collections.abc import Callable
 
+from gradtool.adapters.library import library
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.drafts import asks
 from gradtool.cases.inference.trials import Trial
 from gradtool.config.schema import CaseConfig
+
+_MISCALLED = re.compile(
+    r"\bTypeError: (?:[\w<>]+\.)*(\w+)\(\) (?:missing \d+ required|takes .* positional argument|"
+    r"got an unexpected keyword argument)"
+)
+"""Matches the refusal of a call that has other arguments than the function takes: its name."""
+
+_UNSET = re.compile(r"AttributeError: '\w+Backward' object has no attribute '\w+'")
+"""Matches the refusal of a forward that reads from ctx what nothing has set."""
 
 _COUNTS = re.compile(r"incorrect number of gradients \(expected \d+, got (\d+)\)")
 """Matches the objection to the number of gradients: that number."""
@@ -30,22 +40,37 @@ class Furthest:
     def attempt(self, case: CaseConfig) -> Trial:
         """Try a case, and remember it if it comes further than all before."""
         trial = self._attempt(case)
-        if trial.reached > self._trial.reached and any(map(asks, case.args)):
+        is_further = self._case is None or trial.reached > self._trial.reached
+        if is_further and any(map(asks, case.args)):
             self._case, self._trial = case, trial
         return trial
 
     def mistaken(self, parameters: Parameters) -> CaseConfig | None:
         """Return the case if other arguments would break the same contract; otherwise None.
 
-        What is no tensor is saved whatever the arguments are, and backward returns fewer gradients
-        than the parameters that a call has to give.
+        What is no tensor is saved whatever the arguments are, a function of the module is called
+        with fewer arguments than it takes, forward reads from ctx what only ``__init__`` sets, or
+        backward returns fewer gradients than the parameters that a call has to give.
         """
-        if self._trial.broken == "saved-type":
+        refusal = self._trial.refusal or ""
+        is_unset = _UNSET.match(refusal) and not self._trial.below
+        if self._trial.broken == "saved-type" or _is_miscalled(self._trial) or is_unset:
             return self._case
         counted = _COUNTS.search(self._trial.doubt or "")
         if self._trial.broken != "gradient-count" or counted is None:
             return None
         return self._case if int(counted[1]) < _required(parameters) else None
+
+
+def _is_miscalled(trial: Trial) -> bool:
+    """Return True for a call with arguments that a function, which is none of PyTorch's, lacks."""
+    found = _MISCALLED.search(trial.refusal or trial.doubt or "")
+    owners = (library().torch, library().torch.nn.functional, library().Tensor)
+    return bool(
+        found
+        and found[1] not in ("forward", "backward", "__init__")
+        and not any(hasattr(owner, found[1]) for owner in owners)
+    )
 
 
 def _required(parameters: Parameters) -> int:
