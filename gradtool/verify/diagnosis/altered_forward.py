@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
+from gradtool.verify.diagnosis.patience import patiently
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Alteration
 from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
@@ -76,7 +77,7 @@ def _fitting(
     """Yield the alterations that explain the gradients of the case itself."""
     look, tried = looks.first, alterations[:ALTERATIONS_MOST]
     found = recorded.altered(look.primals, look.cotangents, tried)
-    for made, gradients in zip(tried, found, strict=True):
+    for made, gradients in patiently(zip(tried, found, strict=True)):
         if looks.agree(look, gradients):
             yield made
 

@@ -18,6 +18,7 @@ import numpy as np
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.guesses import factor_words
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
+from gradtool.verify.diagnosis.patience import patiently
 from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Step
@@ -128,7 +129,7 @@ class _Search:
     def _candidates(self, look: Look) -> Iterator[_Share]:
         steps = self._recorded.steps(look.primals)[:STEPS_MOST]
         exact, parts = self._parts(look, [(step,) for step in steps])
-        alone = dict(zip(steps, parts, strict=True))
+        alone = dict(zip(steps, parts, strict=False))
         yield from self._fitting(look, exact, [((step,), (step,)) for step in steps], parts)
         # The largest entry that softmax subtracts has no gradient, until another step is constant.
         floor = self._precision * np.abs(exact).max(initial=0.0)
@@ -143,9 +144,9 @@ class _Search:
     def _parts(
         self, look: Look, cuts: Sequence[tuple[Step, ...]]
     ) -> tuple[FloatArray, list[FloatArray]]:
-        """The exact gradient, and the part of it that flows through each of `cuts`."""
+        """The exact gradient, and the part of it that flows through each of the first `cuts`."""
         found = self._recorded.without(look.primals, look.cotangents, [(), *cuts])
-        exact, *without = map(self._flat, found)
+        exact, *without = map(self._flat, patiently(found))
         return exact, [exact - each for each in without]
 
     def _fitting(
@@ -156,7 +157,7 @@ class _Search:
         parts: Sequence[FloatArray],
     ) -> Iterator[_Share]:
         wrong = self._flat(look.returned) - exact
-        for (steps, cut), part in zip(choices, parts, strict=True):
+        for (steps, cut), part in zip(choices, parts, strict=False):
             factor = self._factor(wrong, part, exact)
             if factor is not None:
                 yield _Share(steps, factor, cut)

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
+from gradtool.verify.diagnosis.patience import patiently
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Array, Repair
 from gradtool.verify.thresholds.diagnosis import REPAIRS_MOST
@@ -73,7 +74,7 @@ class Repairs:
         yield from self._tried
         left = self._every[len(self._tried) :]
         found = self._function.repaired(look.primals, look.cotangents, left)
-        for each in zip(left, found, strict=True):
+        for each in patiently(zip(left, found, strict=True)):
             self._tried.append(each)
             yield each
 

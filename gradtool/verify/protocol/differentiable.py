@@ -171,8 +171,8 @@ class Examinable(Differentiable, Protocol):
 
     def without(
         self, primals: Primals, cotangents: Cotangents, constant: Sequence[Sequence[Step]]
-    ) -> list[tuple[Array | None, ...]]:
-        """Of a recorded function: the gradients when some steps are held constant.
+    ) -> Iterator[tuple[Array | None, ...]]:
+        """Of a recorded function: yield the gradients when some steps are held constant.
 
         Args:
             primals: The point, where the code has to have all of these steps.

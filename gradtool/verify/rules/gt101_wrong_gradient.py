@@ -99,6 +99,7 @@ from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_co
 from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
 from gradtool.verify.diagnosis.forgotten_steps import forgotten_step
 from gradtool.verify.diagnosis.looks import Explanation
+from gradtool.verify.diagnosis.patience import limited_patience
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
@@ -161,7 +162,9 @@ def _check(subject: Subject) -> Answer:
         return _without_derivative(subject)
     if is_explained_by_jitter(subject):
         return blocked("GT601")
-    found = answer(subject.given, (*_flaws(subject), *_unlike_intention(subject)))
+    with limited_patience():
+        flaws = [*_flaws(subject), *_unlike_intention(subject)]
+    found = answer(subject.given, flaws)
     return reported_by(SURROGATE) if subject.excused and found.verdict in _GOOD else found
 
 

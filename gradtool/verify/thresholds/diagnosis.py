@@ -205,6 +205,13 @@ costs a backward. Doubled: seconds of work where nothing fits. Halved: the facto
 are left out of a long backward.
 """
 
+EXPLANATION_SECONDS = 12.0
+"""Unit: seconds of processor time for the searches above, for all gradients of a case. A forward of
+a hundred steps takes a millisecond, and 600 alterations of it one second. Doubled: a loop of a few
+hundred turns reaches the time limit of its Function before its finding is reported. Halved: no hint
+for some of the Functions that take ten milliseconds.
+"""
+
 # ---- the rearrangement of a gradient of the wrong shape ---------------------------------------
 
 REFITTED_RTOL = 1e-3

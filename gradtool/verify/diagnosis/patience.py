@@ -1,0 +1,36 @@
+"""The time that is spent on explanations: a finding without one is better than none at all."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from gradtool.verify.thresholds.diagnosis import EXPLANATION_SECONDS
+
+T = TypeVar("T")
+
+_end: ContextVar[float] = ContextVar("_end", default=math.inf)
+"""The processor time of this thread at which patience ends."""
+
+
+@contextmanager
+def limited_patience() -> Iterator[None]:
+    """Let all that `patiently` yields within the block take no longer than is worth waiting."""
+    # Processor time, which other work on the machine does not shorten.
+    token = _end.set(time.thread_time() + EXPLANATION_SECONDS)
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def patiently(tried: Iterable[T]) -> Iterator[T]:
+    """Yield what is tried, computed one after the other, until patience ends."""
+    for each in tried:
+        yield each
+        if time.thread_time() > _end.get():
+            return
