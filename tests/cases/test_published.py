@@ -57,6 +57,8 @@ RIGHT = {
     "callers": ["Reversible", "TreeSum"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
+    "iterations": ["CubeRoot", "LogOdds"],
+    "sparse": ["SparseProduct", "DroppedEdges"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }
 WRONG = {
@@ -91,6 +93,7 @@ AT_ONE_SHAPE = [
     "asked::SparseSolve",
     "asked::SumOfFrames",
     "asked::PseudoInverse",
+    "sparse::SparseVectorProduct",
 ]
 """Right ones for which one case is found, or two of the same shapes."""
 

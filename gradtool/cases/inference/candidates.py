@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradtool.cases.inference.clues import Clues
-from gradtool.cases.inference.roles import TENSOR, Role, Shape, constant, roles
+from gradtool.cases.inference.roles import Role, Shape, constant, roles, tensor
 from gradtool.config.schema import CaseConfig
 
 Parameters = tuple[inspect.Parameter, ...]
@@ -140,7 +140,8 @@ def _ranked(parameters: Parameters, clues: Clues, cost: float) -> Iterator[tuple
 def _roles(parameter: inspect.Parameter, clues: Clues, among: Parameters) -> list[Role]:
     """Roles of `parameter`: an only one, or a ``k`` next to a ``q``, is always a tensor."""
     is_key = parameter.name == "k" and any(other.name == "q" for other in among)
-    return [TENSOR] if len(among) == 1 or is_key else roles(parameter, clues)
+    is_tensor = len(among) == 1 or is_key
+    return [tensor(clues.within.get(parameter.name))] if is_tensor else roles(parameter, clues)
 
 
 def _with_costs(found: Sequence[Role]) -> list[tuple[float, Role]]:

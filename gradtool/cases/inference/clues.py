@@ -18,6 +18,7 @@ from gradtool.cases.inference.documentation import (
     documentation,
     extents_for,
     integers,
+    stated_ranges,
 )
 from gradtool.cases.inference.helpers import definition
 from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_uses
@@ -50,7 +51,9 @@ class Clues:
     unpacked: frozenset[str] = frozenset()
     """Forward unpacks them: ``x, scale = pair``."""
     within: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Ranges of those that forward clamps to, and of matrices that contract."""
+    """Ranges that clamps or docstrings show, and of matrices that contract."""
+    passed: Mapping[str, float] = field(default_factory=dict)
+    """Numbers of iterations and tolerances, as calls of the Function give them."""
 
     def range_of(self, name: str) -> tuple[float, float] | None:
         """Return a range for the values of a parameter, by its uses or else by its name."""
@@ -97,6 +100,7 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         unpacked=frozenset(forward.unpacked & set(names)),
         within={
             **contractions(documented, names),
+            **stated_ranges(documented, names),
             **(ranges(list(clamp_bounds(bodies[0], names))) if bodies[0] else {}),
         },
     )

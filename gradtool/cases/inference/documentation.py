@@ -29,6 +29,20 @@ _CONTRACTS = re.compile(
 _OF_CONTRACTION = (-0.25, 0.25)
 """Range of the entries of a small matrix whose spectral norm is below one."""
 
+_INTERVAL = re.compile(
+    r"\b(?:must|should|has to|have to) (?:be|lie)(?: \w+)? (?:in|within|between) "
+    r"[\[(]?(-?[\d.]*\d)(?:,| and) ?(-?[\d.]*\d)"
+)
+"""Matches ``must be in [0, 1]``: the ends of the interval."""
+
+_POSITIVE = re.compile(
+    r"\b(?:must|should|has to|have to) be (?:strictly )?positive\b(?! \w*definite)"
+)
+"""Matches ``must be positive``."""
+
+_OF_POSITIVE = (0.5, 1.5)
+"""Range of the values of what is positive."""
+
 _SCALAR = re.compile(r"\b(\w+)`*:?[^\w,;.]*(?:[<>]=? ?[\d.]+ )?(?:is )?(?:a )?scalar( tensor)?\b")
 """Matches ``tau > 0 scalar tensor``."""
 
@@ -115,6 +129,23 @@ def contractions(text: str, names: Collection[str]) -> dict[str, tuple[float, fl
         for match in re.finditer(rf"^(\s*){re.escape(name)}`*:.*(?:\n\1\s+\S.*)*", text, re.M):
             if _CONTRACTS.search(match[0]):
                 found[name] = _OF_CONTRACTION
+    return found
+
+
+def stated_ranges(text: str, names: Collection[str]) -> dict[str, tuple[float, float]]:
+    """Ranges of the values of arguments that a text says to be positive, or in an interval."""
+    found = {}
+    for name in names:
+        for line in re.findall(
+            rf"^\s*(?::param )?{re.escape(name)}`*(?:\s*\(.*?\))?:.*", text, re.M
+        ):
+            if match := _INTERVAL.search(line):
+                low, high = float(match[1]), float(match[2])
+                margin = (high - low) / 10
+                if low < high:
+                    found[name] = low + margin, high - margin
+            elif _POSITIVE.search(line):
+                found[name] = _OF_POSITIVE
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.calling import call_callers
+from gradtool.cases.inference.calls.passed import passed_numbers
 from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import (
     holds_tensors,
@@ -92,6 +93,9 @@ def find_cases(
         tries: Tries a case.
         gaps: Errors that begin an objection which no arguments can meet.
     """
+    if checkable.is_function:
+        names = tuple(parameter.name for parameter in parameters)
+        clues = replace(clues, passed=passed_numbers(checkable.obj, names, clues))
     furthest = Furthest(tries.attempt)
     search = _cases(checkable, parameters, clues, replace(tries, attempt=furthest.attempt), gaps)
     mistaken = None if search.cases else furthest.mistaken(parameters)

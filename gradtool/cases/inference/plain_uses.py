@@ -93,12 +93,23 @@ def _uses(
             with the parameters that they stand for. No other names are then yielded.
     """
     renamed = {id(value) for _, value in _renamed(node)}
+    ends = {id(end) for end in _shifted_ends(node)}
     for parent in ast.walk(node):
         for child in ast.iter_child_nodes(parent):
             name = _name(child, names)
             if name is None or id(child) in renamed or _keeps(parent, child, kept):
                 continue
-            yield name, _kind(parent, child)
+            yield name, _RANGE if id(parent) in ends else _kind(parent, child)
+
+
+def _shifted_ends(node: FunctionNode) -> Iterator[ast.BinOp]:
+    """Yield the ends of ranges that are a number away from a name: ``range(1, steps + 1)``."""
+    for call in ast.walk(node):
+        match call:
+            case ast.Call(func=ast.Name(id="range"), args=ends):
+                for end in ends:
+                    if isinstance(end, ast.BinOp) and isinstance(end.right, ast.Constant):
+                        yield end
 
 
 def _name(node: ast.AST, names: Mapping[str, str] | None) -> str | None:

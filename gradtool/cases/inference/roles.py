@@ -49,7 +49,9 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
         return [constant({"literal": library().torch.float64}), constant("cpu")]
     if name.endswith("device"):
         return [constant({"literal": library().torch.device("cpu")}), constant(None)]
-    tensor = _tensor(clues.within.get(parameter.name) or side(name))
+    if parameter.name in clues.passed:
+        return [constant(clues.passed[parameter.name]), *_named(name), constant(2)]
+    floating = tensor(clues.within.get(parameter.name) or side(name))
     if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [Role(gradient=False)]
     if parameter.name in clues.integers and parameter.name in clues.documented:
@@ -58,29 +60,30 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     if _TENSORS.search(note):
         return [Role(lambda base: [_like(base), _like(base)])]
     if "Tensor" in note:
-        return [*following, tensor]
+        return [*following, floating]
     if note and (values := _annotated(name, note)):
         return values
     if following:
-        return [*following, tensor, constant(1)]
+        return [*following, floating, constant(1)]
     if parameter.name in clues.differentiated and parameter.default is parameter.empty:
-        return [tensor]
+        return [floating]
     if _GROUP_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
-        return [constant(None), *_world(), tensor, constant(2)]
+        return [constant(None), *_world(), floating, constant(2)]
     if parameter.name in clues.uses.tested:
         return _named(name) or [constant(False), constant(True)]
     if parameter.name in clues.uses.counts:
         return [*_named(name), constant(2), constant(3), constant(1)]
     if parameter.name in clues.uses.numbers:
-        return [*_named(name), *map(constant, _GENERIC), tensor]
+        return [*_named(name), *map(constant, _GENERIC), floating]
     if parameter.name in clues.tensors:
-        return [tensor, *_named(name), *map(constant, _GENERIC)]
+        return [floating, *_named(name), *map(constant, _GENERIC)]
     if _named(name) or parameter.name in clues.plain:
-        return [*_named(name), *map(constant, _GENERIC), tensor]
-    return [tensor, *map(constant, _GENERIC)]
+        return [*_named(name), *map(constant, _GENERIC), floating]
+    return [floating, *map(constant, _GENERIC)]
 
 
-def _tensor(within: tuple[float, float] | None) -> Role:
+def tensor(within: tuple[float, float] | None) -> Role:
+    """The role of a floating tensor, whose values are in a range if there is one."""
     return TENSOR if within is None else Role(within=within)
 
 
