@@ -41,13 +41,20 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
         return _skeleton(checkable, given, objects)
     if is_serializable(likeliest):
         return (
-            "add a case in gradtool.yaml, under functions, starting from this one, which forward "
-            f"rejects:\n{one_line_snippet(checkable.name, _brief(likeliest))}"
+            "add a case in gradtool.yaml, under functions, starting from this one, which "
+            f"{_rejected(search)}:\n{one_line_snippet(checkable.name, _brief(likeliest))}"
         )
     return (
         "add a static method sample_inputs, which can create objects as arguments, or record "
         "cases with gradtool record"
     )
+
+
+def _rejected(search: SearchResult) -> str:
+    """Say what speaks against the likeliest arguments."""
+    if search.doubt is None:
+        return "forward rejects"
+    return "backward rejects" if search.doubt.startswith("backward") else "shows nothing"
 
 
 def _names(checkable: Checkable) -> list[str]:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.library import library
 from gradtool.cases.inference.alternatives import alternatives
 from gradtool.cases.inference.calls.call_sites import Site
 from gradtool.cases.inference.drafts import (
@@ -31,7 +30,7 @@ from gradtool.cases.inference.drafts import (
 from gradtool.cases.inference.guards.options import options_of
 from gradtool.cases.inference.guards.repairs import read_repairs
 from gradtool.cases.inference.messages import Said, corrections
-from gradtool.cases.inference.operators import Operator
+from gradtool.cases.inference.operators import Operator, is_of_tensor
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import suggested, switched_off
 from gradtool.cases.inference.trials import Trial
@@ -60,7 +59,9 @@ _MOST_REPAIRS = 4
 _SIDEWAYS = 3
 """Drafts refused at the same place for another reason that are changed further."""
 
-_OBJECT = re.compile(r"object is not callable|object has no attribute '(\w+)'")
+_OBJECT = re.compile(
+    r"object is not callable|object has no attribute '(\w+)'|\bTensor\.(\w+) was deprecated"
+)
 """Matches the refusal of a value in place of an object that computes."""
 
 _OF_NUMBER = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
@@ -290,7 +291,7 @@ class Climb:
             yield from repairs.of_families(reason)
         if step.trial.doubt and any(map(_is_mask, step.draft)):
             yield tuple(_keeping_most(each) if _is_mask(each) else each for each in step.draft)
-        if (found := _OF_NUMBER.search(reason)) and hasattr(library().Tensor, found[1]):
+        if (found := _OF_NUMBER.search(reason)) and is_of_tensor(found[1]):
             names = [each.name for each in self._reading.parameters]
             yield _with_tensors(step.draft, [speaks_of(n, step.trial.line) for n in names])
 
@@ -318,7 +319,7 @@ def speaks_of(name: str, said: str) -> bool:
 def _asks_for_object(reason: str) -> bool:
     """Return True for the refusal of what is not called, or has no attribute but a tensor's."""
     found = _OBJECT.search(reason)
-    return found is not None and not hasattr(library().Tensor, found[1] or "")
+    return found is not None and not is_of_tensor(found[1] or found[2] or "")
 
 
 def _in_turn(streams: Sequence[tuple[int, Iterator[Any]]]) -> Iterator[tuple[int, Any]]:

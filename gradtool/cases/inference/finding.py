@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.calling import call_callers
 from gradtool.cases.inference.calls.passed import passed_numbers
 from gradtool.cases.inference.candidates import Parameters, variants
@@ -34,6 +33,7 @@ from gradtool.cases.inference.drafts import (
 )
 from gradtool.cases.inference.guards.repairs import read_repairs
 from gradtool.cases.inference.mistakes import Furthest
+from gradtool.cases.inference.operators import is_of_tensor
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
@@ -233,7 +233,7 @@ def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
     """Yield the parameters that only code can make, with their kinds."""
     for parameter in reading.parameters:
         use = reading.uses[parameter.name]
-        own = sorted(name for name in use.attributes if not hasattr(library().Tensor, name))
+        own = sorted(name for name in use.attributes if not is_of_tensor(name))
         if use.keys:
             yield parameter.name, f"a dict with {listed(list(map(repr, use.keys)))}"
         elif own:

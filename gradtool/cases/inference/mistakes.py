@@ -21,6 +21,11 @@ _MISCALLED = re.compile(
 _UNSET = re.compile(r"AttributeError: '\w+Backward' object has no attribute '\w+'")
 """Matches the refusal of a forward that reads from ctx what nothing has set."""
 
+_REMOVED = re.compile(
+    r"RuntimeError: torch\.\w+ was deprecated since version \S+ and is now removed"
+)
+"""Matches the refusal of a function that PyTorch has removed."""
+
 _COUNTS = re.compile(r"incorrect number of gradients \(expected \d+, got (\d+)\)")
 """Matches the objection to the number of gradients: that number."""
 
@@ -40,7 +45,7 @@ class Furthest:
     def attempt(self, case: CaseConfig) -> Trial:
         """Try a case, and remember it if it comes further than all before."""
         trial = self._attempt(case)
-        is_further = self._case is None or trial.reached > self._trial.reached
+        is_further = self._case is None or _height(trial) > _height(self._trial)
         if is_further and any(map(asks, case.args)):
             self._case, self._trial = case, trial
         return trial
@@ -49,17 +54,24 @@ class Furthest:
         """Return the case if other arguments would break the same contract; otherwise None.
 
         What is no tensor is saved whatever the arguments are, a function of the module is called
-        with fewer arguments than it takes, forward reads from ctx what only ``__init__`` sets, or
-        backward returns fewer gradients than the parameters that a call has to give.
+        with fewer arguments than it takes, forward reads from ctx what only ``__init__`` sets or
+        calls what PyTorch has removed, or backward returns fewer gradients than the parameters
+        that a call has to give.
         """
         refusal = self._trial.refusal or ""
         is_unset = _UNSET.match(refusal) and not self._trial.below
-        if self._trial.broken == "saved-type" or _is_miscalled(self._trial) or is_unset:
+        is_hopeless = is_unset or _REMOVED.match(refusal) or _is_miscalled(self._trial)
+        if self._trial.broken == "saved-type" or is_hopeless:
             return self._case
         counted = _COUNTS.search(self._trial.doubt or "")
         if self._trial.broken != "gradient-count" or counted is None:
             return None
         return self._case if int(counted[1]) < _required(parameters) else None
+
+
+def _height(trial: Trial) -> tuple[int, ...]:
+    """The lines of forward, then those of other files below."""
+    return (*trial.reached, *trial.below)
 
 
 def _is_miscalled(trial: Trial) -> bool:

@@ -57,6 +57,15 @@ class Operator:
         return f"a linear operator on {self._shape}" if self._shape else "a linear operator"
 
 
+_REMOVED = ("eig", "lstsq", "solve", "symeig")
+"""Methods that PyTorch has removed from Tensor, and that other objects have."""
+
+
+def is_of_tensor(name: str) -> bool:
+    """Return True for an attribute that tensors have."""
+    return hasattr(library().Tensor, name) and name not in _REMOVED
+
+
 def is_shape(name: str) -> bool:
     """Return True for an attribute that is taken for a shape."""
     return name.endswith(("shape", "size"))

@@ -16,7 +16,7 @@ from typing import Any
 from gradtool.adapters.library import library
 from gradtool.cases.inference.constructors import constructed
 from gradtool.cases.inference.drafts import as_written, places
-from gradtool.cases.inference.operators import Operator, is_shape
+from gradtool.cases.inference.operators import Operator, is_of_tensor, is_shape
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import Role, number_for, plain_values, roles
 from gradtool.cases.inference.sparse import sparse_arguments
@@ -117,14 +117,16 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
         yield {"literal": SmoothFunction()}
     if use.looped:
         yield from _functions(use, constructs=reading.constructs)
+    if use.attributes == {"get"}:
+        yield {"literal": {}}
     if use.keys and not use.attributes:
         yield from ({"literal": dict.fromkeys(use.keys, value)} for value in _IN_DICTS)
     if use.is_unused and parameter.name in reading.clues.undifferentiated:
         yield None
-    own = any(not hasattr(library().Tensor, name) for name in use.attributes)
+    own = any(not is_of_tensor(name) for name in use.attributes)
     if own and use.numbers and not use.is_called:
         yield {"literal": _with_numbers(use)}
-    is_tensor = any(hasattr(library().Tensor, name) for name in use.attributes)
+    is_tensor = any(map(is_of_tensor, use.attributes))
     if use.attributes and not is_tensor and not use.is_called and not is_module:
         for value in _OF_ATTRIBUTES:
             yield {"literal": SimpleNamespace(**dict.fromkeys(sorted(use.attributes), value))}

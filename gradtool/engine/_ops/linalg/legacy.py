@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.op import METHODS, op
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.creation.creation import zeros
 from gradtool.engine._ops.linalg import householder, singular_values
@@ -77,3 +77,26 @@ def geqrf(x: Tensor) -> householder.ReflectorsAndFactors:
 def orgqr(x: Tensor, tau: Tensor) -> Tensor:
     """`linalg.householder_product`."""
     return householder.householder_product(x, tau)
+
+
+_REMOVED = {
+    "eig": "eig", "lstsq": "lstsq", "matrix_rank": "matrix_rank", "solve": "solve",
+    "symeig": "eigh",
+}  # fmt: skip
+"""Names that PyTorch has removed, and what ``torch.linalg`` has in their place."""
+
+
+def _removed(called: str, instead: str) -> Any:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise RuntimeError(
+            f"{called} was deprecated since version 1.9 and is now removed. "
+            f"Please use torch.linalg.{instead} instead."
+        )
+
+    return refuse
+
+
+for _name, _instead in _REMOVED.items():
+    op(_removed(f"torch.{_name}", _instead), name=_name)
+    if _name != "matrix_rank":
+        METHODS[_name] = _removed(f"Tensor.{_name}", _instead)

@@ -57,6 +57,9 @@ REASONS: dict[str, str] = {
             broadcast_shapes Tensor.bfloat16 Tensor.byte Tensor.chalf Tensor.char Tensor.int
             Tensor.long
             Tensor.short Tensor.type""",
+        "PyTorch has removed it, and it raises": """
+            eig lstsq matrix_rank solve symeig Tensor.eig Tensor.lstsq Tensor.solve
+            Tensor.symeig""",
         "it is compared in a test of its own": """
             _chunk_cat hash_tensor histogram histogramdd Tensor.to_sparse Tensor.to_sparse_coo
             Tensor.to_sparse_csr""",
