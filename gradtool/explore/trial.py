@@ -87,7 +87,7 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.
             return Trial(Answer.REFUSED, 1)
         if variant.along is not None:
             return _with_equal_entries(*observed, variant.along, seed, usual)
-        if _changes_arguments(*observed):
+        if _changes_differentiable(*observed):
             return Trial(Answer.SUSPECT, 1)
         if variant.is_for_batches and not _has_shapes_of_arguments(*observed, seed):
             return Trial(Answer.REFUSED, 3)
@@ -110,12 +110,13 @@ def _observed(
     return (function, started) if _is_meaningful(started.seen) else None
 
 
-def _changes_arguments(function: FunctionDifferentiable, started: StartedCall) -> bool:
-    """Return True if forward changes an argument without a word."""
+def _changes_differentiable(function: FunctionDifferentiable, started: StartedCall) -> bool:
+    """Return True if forward changes an argument that has a gradient; statistics may change."""
     if not started.seen.mutated_arguments:
         return False
     seen = function.call(function.primals)
-    return bool(set(seen.mutated_arguments) - set(seen.declared_dirty))
+    changed = set(seen.mutated_arguments) - set(seen.declared_dirty)
+    return any(function.arguments[index].differentiable for index in changed)
 
 
 def _has_shapes_of_arguments(

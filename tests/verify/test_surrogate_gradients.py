@@ -439,6 +439,10 @@ SAID = [
     ("x.clamp(min=0)", "g", "Rectifies.", "GT101", Severity.ERROR),
     ("x.exp()", "g * x", "The epsilon rule of LRP.", "GT120", Severity.NOTE),
     ("x.exp()", "g * x", "The exponential.", "GT101", Severity.ERROR),
+    ("1.25 * x.exp()", "g * x.exp() / 4", "exp(sg(x)) + exp(x) / 4", "GT120", Severity.NOTE),
+    ("1.25 * x.exp()", "g * x.exp() / 4", "The exponential.", "GT101", Severity.ERROR),
+    ("1.25 * x.exp()", "g * x.exp() * 2", "exp(sg(x)) + exp(x) / 4", "GT101", Severity.ERROR),
+    ("1.25 * x.exp()", "g * x / 4", "A stop-gradient.", "GT101", Severity.ERROR),
 ]
 
 
@@ -450,6 +454,47 @@ def test_a_module_of_one_function_may_declare_its_surrogate(tmp_path):
     other = "\n\nclass Other(torch.autograd.Function):\n    pass\n"
     (finding,) = checked(tmp_path, code + other).findings()
     assert finding.severity is Severity.WARNING
+
+
+VECTOR_QUANTIZER = """
+import torch
+
+
+class Quantizer(torch.autograd.Function):
+    \"\"\"Nearest codes, straight-through; the loss is |sg(x) - e|^2 + beta |x - sg(e)|^2.\"\"\"
+
+    @staticmethod
+    def forward(ctx, x, codes):
+        at = (x[:, None] - codes).pow(2).sum(-1).argmin(1)
+        ctx.save_for_backward(x - codes[at], at)
+        ctx.count = len(codes)
+        return codes[at], 1.25 * (x - codes[at]).pow(2).sum()
+
+    @staticmethod
+    def backward(ctx, g, of_loss):
+        gap, at = ctx.saved_tensors
+        return {x}, {codes}
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[0.1, 0.4], [1.2, 0.7], [0.3, -0.2]], dtype=torch.double)
+        codes = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
+        yield x.requires_grad_(), codes.requires_grad_()
+"""
+TO_CODES = "gap.new_zeros(ctx.count, 2).index_add(0, at, -2 * of_loss * gap)"
+
+
+@pytest.mark.parametrize(
+    ("x", "codes", "rule"),
+    [
+        ("g + 0.5 * of_loss * gap", TO_CODES, "GT120"),
+        ("g - 0.5 * of_loss * gap", TO_CODES, "GT101"),
+        ("g + 0.5 * of_loss * gap", f"-{TO_CODES}", "GT101"),
+    ],
+)
+def test_a_vector_quantizer_stops_gradients(tmp_path, x, codes, rule):
+    found = checked(tmp_path, VECTOR_QUANTIZER.format(x=x, codes=codes)).findings()
+    assert {each.rule for each in found} == {rule}
 
 
 @pytest.mark.parametrize(("forward", "backward", "said", "rule", "severity"), SAID)

@@ -26,9 +26,6 @@ is_guard = _names(r"(.*_)?(eps|epsilon|tol|rtol|atol)")
 is_epsilon = _names(r"(.*_)?(eps|epsilon)")
 """Tells a guard that is a part of what is computed, unlike a tolerance."""
 
-is_training = _names(r"(is_)?train(ing)?")
-"""Tells a flag that makes forward random or change buffers where it is true."""
-
 is_kept = _names(
     r"(.*_)?(seed|dtype|device|generator|ignore_index|padding_idx|"
     r"inplace|hard|straight_through|ste)"

@@ -124,8 +124,6 @@ def is_kept(name: str, value: Any) -> bool:
     """Return True for an argument that is left as it is."""
     if names.is_guard(name):
         return not isinstance(value, float) or abs(value) < _LARGEST_GUARD
-    if names.is_training(name):
-        return value is not True
     return names.is_kept(name)
 
 

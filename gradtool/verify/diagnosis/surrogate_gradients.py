@@ -4,8 +4,9 @@ Straight-through estimators, surrogate gradients, gradient reversal and their li
 derivative that is useless for training. Only a forward that gives a reason to do so is taken for
 one: a step, whose derivative is zero wherever it exists or comes from the size of the step alone,
 an output that is the input unchanged, a clamp to bounds whose backward keeps nothing that it could
-mask with, or a result that depends on none of the arguments with a gradient, only on others. Any
-other gradient that is not the derivative is a mistake.
+mask with, or a result that depends on none of the arguments with a gradient, only on others. Or a
+docstring says that paths are cut, and the gradient is a share of the derivative. Any other gradient
+that is not the derivative is a mistake.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.forward_at_far_points import is_ignored, is_passed_on, is_step
+from gradtool.verify.diagnosis.stopped_gradients import kind_of_stopped
 from gradtool.verify.diagnosis.straight_through import is_straight_through
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
@@ -101,7 +103,10 @@ def _kind(subject: Subject, at: Derivatives, comparison: Comparison) -> str | No
         for rows in comparison.layout.blocks()
         if (comparison.decision[rows] == Decision.FAIL).any()
     ]
-    kinds = [_kind_of_block(subject, at, comparison, rows) for rows in failing]
+    kinds = [
+        _kind_of_block(subject, at, comparison, rows) or kind_of_stopped(subject, comparison, rows)
+        for rows in failing
+    ]
     named = [kind for kind in kinds if kind]
     others = [rows for kind, rows in zip(kinds, failing, strict=True) if not kind]
     # A second output, such as the membrane that a spike resets, carries the surrogate along.

@@ -4,7 +4,7 @@ What it does
 ------------
 
 If GT101, GT107 or GT110 would reject a gradient, gradtool looks for a sign that it is meant as a
-surrogate. There are five such signs. First, forward is a step function (rounding, a sign, a spike):
+surrogate. There are six such signs. First, forward is a step function (rounding, a sign, a spike):
 its derivative is zero wherever it exists, so any gradient is a surrogate. If forward computes the
 size of the steps from the input, as a quantizer may from the maximum, the gradient counts as a
 surrogate only if backward passes the whole gradient on. Second, forward returns an input unchanged:
@@ -12,10 +12,11 @@ the Function exists for its gradient, which it reverses, scales, masks, clips, p
 something to. Third, forward clamps and saves no mask, and backward passes the whole gradient on.
 Fourth, forward ignores every argument that gets a gradient, so both its result and the gradient
 were computed elsewhere. Fifth, a docstring says that backward propagates relevance (LRP), which is
-not a gradient. Any other difference is a mistake and is still reported as GT101, including one
-where forward is flat, or returns its input, only near the point of the case, as relu does. If
-forward is a step function, a slope argument that only backward uses counts as part of the
-surrogate.
+not a gradient. Sixth, a docstring speaks of a stop-gradient, and what backward returns is the
+derivative times a share below one, the same for all entries of an output. Any other difference is a
+mistake and is still reported as GT101, including one where forward is flat, or returns its input,
+only near the point of the case, as relu does. If forward is a step function, a slope argument that
+only backward uses counts as part of the surrogate.
 
 Why it matters
 --------------
@@ -84,6 +85,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.diagnosis.gated_gradients import INJECTED
+from gradtool.verify.diagnosis.stopped_gradients import SAYS_STOPPED, STOPPED
 from gradtool.verify.diagnosis.surrogate_gradients import (
     RELEVANCE,
     REVERSAL,
@@ -134,6 +136,7 @@ _SAID = {
     SURROGATE: _SAYS_SURROGATE,
     REVERSAL: re.compile("revers|adversar", re.IGNORECASE),
     RELEVANCE: SAYS_RELEVANCE,
+    STOPPED: SAYS_STOPPED,
 }
 """What a docstring says of a gradient of each kind that is meant to be none of forward."""
 

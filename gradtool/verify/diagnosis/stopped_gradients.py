@@ -1,0 +1,38 @@
+"""Recognizes the gradient of a forward some of whose paths are meant to be cut.
+
+The codebook of a vector quantizer learns from one term of its loss and the encoder from another
+(van den Oord, Vinyals and Kavukcuoglu, "Neural Discrete Representation Learning"): each gets only
+its share of the derivative. Forgetting a path looks the same, so a docstring has to say it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.verify.comparison.derivatives import Comparison
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+STOPPED = "a stop-gradient"
+
+SAYS_STOPPED = re.compile(r"stop(s|ped)?[-_ ]?(the )?grad(ient)?s?\b|\bsg[(\[]", re.IGNORECASE)
+"""What a docstring says of a path that carries no gradient."""
+
+
+def kind_of_stopped(subject: Subject, comparison: Comparison, rows: slice) -> str | None:
+    """Name the gradient of one output if it is a share of its derivative, and documented as that.
+
+    The share may be zero, and is the same for all entries.
+    """
+    if not SAYS_STOPPED.search(subject.function.docstrings):
+        return None
+    analytic, numeric = comparison.analytic[rows], comparison.numeric.value[rows]
+    if not (np.isfinite(analytic).all() and np.isfinite(numeric).all()):
+        return None
+    share = float(np.sum(analytic * numeric) / max(np.sum(numeric * numeric), np.finfo(float).tiny))
+    is_share = bool((np.abs(analytic - share * numeric) <= comparison.allowed[rows]).all())
+    return STOPPED if is_share and 0 <= share < 1 else None
