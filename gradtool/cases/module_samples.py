@@ -1,9 +1,14 @@
-"""A function ``sample_inputs`` of a module, in place of a static method of its only Function."""
+"""A function ``sample_inputs`` of a module, in place of a static method of its main Function.
+
+That is its only Function, or the only one that no other calls: a backward may be a Function of its
+own, which is differentiated in turn.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 from gradtool.collect.checkable import Checkable, is_function
@@ -13,7 +18,7 @@ _NAME = "sample_inputs"
 
 
 def samples_of(checkable: Checkable) -> Callable[..., Any] | None:
-    """Return the ``sample_inputs`` of a Function: its own, or that of a module that has no other.
+    """Return the ``sample_inputs`` of a Function: its own, or its module's if it is the main one.
 
     Returns None if there is neither.
     """
@@ -21,8 +26,8 @@ def samples_of(checkable: Checkable) -> Callable[..., Any] | None:
     if own is not None:
         return own
     found = _of_module(checkable)
-    is_only = found is not None and _functions(checkable) == [checkable.obj]
-    return found if found is not None and is_only and not _required(found) else None
+    is_main = found is not None and _uncalled(_functions(checkable)) == [checkable.obj]
+    return found if found is not None and is_main and not _required(found) else None
 
 
 def unused_samples(checkables: Sequence[Checkable]) -> Iterator[str]:
@@ -56,6 +61,28 @@ def _functions(checkable: Checkable) -> list[Any]:
     space = _namespace(checkable)
     found = {id(each): each for each in space.values() if is_function(each)}
     return [each for each in found.values() if each.__module__ == space.get("__name__")]
+
+
+def _uncalled(functions: Sequence[Any]) -> list[Any]:
+    """Those that no method of another one names."""
+    called = {each: _named_by(each) for each in functions}
+    return [
+        each
+        for each in functions
+        if not any(each.__name__ in names for other, names in called.items() if other is not each)
+    ]
+
+
+def _named_by(function: type) -> set[str]:
+    """The names that the methods of a Function use, those of functions inside them included."""
+    methods = (inspect.unwrap(getattr(each, "__func__", each)) for each in vars(function).values())
+    codes = [code for each in methods if (code := getattr(each, "__code__", None))]
+    names = set[str]()
+    while codes:
+        code = codes.pop()
+        names |= {*code.co_names}
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return names
 
 
 def _required(function: Callable[..., Any]) -> list[str]:

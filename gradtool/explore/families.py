@@ -21,6 +21,7 @@ from gradtool.explore.reading.source import (
     blocks,
     divided,
     iterations,
+    slices_by_name,
     solves,
     step_of_integers,
     takes_eigenvalues,
@@ -136,6 +137,7 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
             draws("extents"),
             fixed=component_axes(function, point),
             keeps_order=keeps_order,
+            takes_parts=slices_by_name(function),
         ),
         "options": lambda: plain(
             point,

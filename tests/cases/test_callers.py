@@ -95,3 +95,39 @@ def test_objects_that_cannot_be_compared_are_arguments(
     report = check(check_options(paths=("ops.py",), explore="off"))
     ((_, function),) = report.functions()
     assert function.cases
+
+
+ADJOINT = """
+import torch
+
+
+class OverlapAdd(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, frames, hop, n):
+        count, width = frames.shape
+        ctx.hop, ctx.width = hop, width
+        at = torch.arange(count)[:, None] * hop + torch.arange(width)
+        return frames.new_zeros(n).index_add_(0, at.reshape(-1), frames.reshape(-1))
+
+    @staticmethod
+    def backward(ctx, grad):
+        return Frames.apply(grad, ctx.width, ctx.hop), None, None
+
+
+class Frames(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, width, hop):
+        assert x.dim() == 1 and 1 <= width <= x.shape[0] and hop >= 1
+        ctx.hop, ctx.n = hop, x.shape[0]
+        return x.unfold(0, width, hop).clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return OverlapAdd.apply(grad, ctx.hop, ctx.n), None, None
+"""
+
+
+def test_a_function_that_a_backward_calls_gets_its_arguments_from_there(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(ADJOINT)
+    report = check(check_options(paths=(str(tmp_path / "ops.py"),), explore="off"))
+    assert [function.verdict.value for _, function in report.functions()] == ["pass", "pass"]

@@ -1,4 +1,4 @@
-"""A module with one Function may have ``sample_inputs`` beside it."""
+"""A module with one main Function may have ``sample_inputs`` beside it."""
 
 from __future__ import annotations
 
@@ -71,6 +71,38 @@ def test_several_functions_are_told_where_samples_belong(write: Write, rest: str
     (notice,) = unused_samples(found)
     belongs = "make it a static method, without parameters, of the Function it is for"
     assert notice.endswith(f"the function `sample_inputs` is not used: {belongs}")
+
+
+OF_ONE = """
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        return CubeBackward.apply(g, *ctx.saved_tensors)
+
+
+class CubeBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, g, x):
+        ctx.save_for_backward(g, x)
+        return 3 * g * x**2
+
+    @staticmethod
+    def backward(ctx, gg):
+        g, x = ctx.saved_tensors
+        return (lambda: (3 * gg * x**2, 6 * gg * g * x))()
+"""
+
+
+def test_they_are_for_the_function_that_no_other_calls(write: Write) -> None:
+    cube, backward = loaded(write({"mod.py": IMPORT + OF_ONE + SAMPLES}))
+    assert arguments(cube) == ["x: float64[7]"]
+    assert {each.source for each in resolve_cases(backward, Settings())} == {"inferred"}
+    assert list(unused_samples([cube, backward])) == []
 
 
 def test_samples_with_a_parameter_are_not_used(write: Write) -> None:

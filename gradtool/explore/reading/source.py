@@ -57,6 +57,15 @@ def trees(function: Any) -> tuple[ast.AST, ...]:
     return tuple(found)
 
 
+def slices_by_name(function: Any) -> bool:
+    """Return True for a forward that takes a tensor apart at a place that has a name."""
+    return any(
+        isinstance(node, ast.Slice) and isinstance(node.upper or node.lower, ast.Name)
+        for tree in trees(getattr(function, "forward", function))
+        for node in ast.walk(tree)
+    )
+
+
 def blocks(function: Any) -> list[int]:
     """Sizes of chunks, blocks or tiles that the source names, smallest first."""
     found = {n for tree in trees(function) for n in _named_sizes(tree)}

@@ -313,6 +313,10 @@ def _listed(tokens: Sequence[str]) -> list[Any]:
         if taken == 1:
             break
         rest = rest[taken:]
+    if values and isinstance(values[0], str):
+        # Words may be explained one by one: "mean" over all entries, or "sum".
+        end = rest.index(".") if "." in rest else len(rest)
+        values += [_resolved(each, {}) for each in rest[:end] if each[0] in "'\""]
     return values
 
 

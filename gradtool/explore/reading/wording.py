@@ -89,8 +89,11 @@ _ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\b
 _LAST_AXIS = re.compile(r"\b(along|over|across) (the|its) (last|final|trailing) (dim|axis)", re.I)
 """Matches what goes along the last axis, however many come before."""
 
-_BROADCAST = re.compile(r"([^.;,()]*)\b(?:broadcastable|(?:may |can |are )?broadcast)\b", re.I)
-"""Matches what a clause says before that word: which arguments may have such a shape."""
+_BROADCAST = re.compile(
+    r"([^.;,()]*)\b(?:broadcastable|(?:may |can |are )?broadcast)\b|\bbroadcasting of ([^.;()]*)",
+    re.I,
+)
+"""Matches what a clause says beside that word: which arguments may have such a shape."""
 
 _ALL = re.compile(r"\b(arguments|inputs|tensors)\b", re.I)
 
@@ -207,7 +210,7 @@ class Wording:
 
     def may_broadcast(self, name: str) -> bool:
         """Return True if a docstring calls an argument, or all of them, broadcastable."""
-        clauses = " ".join(_BROADCAST.findall(self.docstrings))
+        clauses = " ".join(map(" ".join, _BROADCAST.findall(self.docstrings)))
         return bool(_ALL.search(clauses) or re.search(rf"\b{re.escape(name)}\b", clauses))
 
     def is_summed_to(self, name: str) -> bool:

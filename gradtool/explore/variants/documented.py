@@ -30,11 +30,20 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
         leading = [min(is_free)]
     for at in leading:
         yield from _with_leading_axis(point, at, leading, rng)
-    for at in sorted(is_free & point.tracked):
-        if said.may_broadcast(point.names[at]):
-            yield from along_some_axes(point, at, rng)
-        elif said.is_summed_to(point.names[at]):
-            yield from along_some_axes(point, at, rng, keeps_last=said.goes_along_last_axis)
+    own = sorted(is_free & point.tracked)
+    broadcast = [at for at in own if said.may_broadcast(point.names[at])]
+    for chosen in _alone_and_alike(point, broadcast):
+        yield from along_some_axes(point, chosen, rng)
+    for at in own:
+        if at not in broadcast and said.is_summed_to(point.names[at]):
+            yield from along_some_axes(point, (at,), rng, keeps_last=said.goes_along_last_axis)
+
+
+def _alone_and_alike(point: Point, places: Sequence[int]) -> list[tuple[int, ...]]:
+    """Each of several arguments, then those of one shape together: scale and shift often agree."""
+    shapes = {at: point.values[at].shape for at in places}
+    alike = {shape: tuple(at for at in places if shapes[at] == shape) for shape in shapes.values()}
+    return list(dict.fromkeys([*((at,) for at in places), *alike.values()]))
 
 
 def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterator[Variant]:

@@ -48,6 +48,7 @@ def extents(
     *,
     fixed: Collection[Axis] = (),
     keeps_order: bool = False,
+    takes_parts: bool = False,
 ) -> Iterator[Variant]:
     """Yield variants of other extents.
 
@@ -57,8 +58,9 @@ def extents(
         rng: For what new entries there are.
         fixed: Axes of which each entry has a meaning of its own.
         keeps_order: A matrix that is higher than wide must remain so, as for least squares.
+        takes_parts: A tensor may be longer than one without a gradient, which may be about a part.
     """
-    for variant in _all_extents(point, blocks, rng, fixed):
+    for variant in _all_extents(point, blocks, rng, fixed, takes_parts=takes_parts):
         if not keeps_order or _has_order_of(point, variant.point):
             yield variant
 
@@ -92,7 +94,12 @@ def _has_order_of(point: Point, other: Point) -> bool:
 
 
 def _all_extents(
-    point: Point, blocks: Sequence[int], rng: np.random.Generator, fixed: Collection[Axis]
+    point: Point,
+    blocks: Sequence[int],
+    rng: np.random.Generator,
+    fixed: Collection[Axis],
+    *,
+    takes_parts: bool,
 ) -> Iterator[Variant]:
     groups = _groups(point, fixed)
     rounds = [[*_broadcast(point, group), *_targets(group.extent, blocks)] for group in groups]
@@ -103,7 +110,7 @@ def _all_extents(
         if turn == 0:
             for group in groups:
                 yield from _apart(point, group, rng)
-                yield from _unequal(point, group, rng)
+                yield from _unequal(point, group, rng, takes_parts=takes_parts)
 
 
 def _groups(point: Point, fixed: Collection[Axis] = ()) -> list[_Group]:
@@ -211,17 +218,22 @@ def _longer(group: _Group) -> tuple[int, int]:
     return group.extent + 1, 2 * group.extent
 
 
-def _unequal(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Variant]:
+def _unequal(
+    point: Point, group: _Group, rng: np.random.Generator, *, takes_parts: bool
+) -> Iterator[Variant]:
     """Yield variants in which one of several tensors with gradients is longer, or the others are.
 
     Two sets of points, or two sequences, need not have the same length; queries may be fewer than
-    keys and values.
+    keys and values. A table without a gradient may be about the first entries of an axis only.
     """
     tensors = list(dict.fromkeys(at for at, _ in group.axes))
-    if len(tensors) < 2 or group.numbers or group.extent < 2 or not point.tracked >= {*tensors}:
+    if len(tensors) < 2 or group.numbers or group.extent < 2:
         return
-    parts = [{at} for at in tensors]
+    tracked = point.tracked & {*tensors}
+    parts: list[Collection[int]] = [{at} for at in tensors]
     parts += [{*tensors} - {at} for at in tensors] if len(tensors) > 2 else []
+    if tracked != {*tensors}:
+        parts = [tracked] if takes_parts and tracked else []
     for extent in _longer(group):
         for part in parts:
             axes = tuple(axis for axis in group.axes if axis[0] in part)

@@ -153,14 +153,23 @@ def _compared(function: Any) -> set[tuple[str, str]]:
 
 
 def _compared_with_itself(function: Any) -> set[str]:
-    """Names of which forward compares entries with each other for equality."""
-    return {
+    """Names of which forward compares entries with each other for equality, or copies of them."""
+    methods = trees(getattr(function, "forward", function))
+    compared = {
         name
-        for tree in trees(getattr(function, "forward", function))
+        for tree in methods
         for node in ast.walk(tree)
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         for name in _names(node.left) & _names(node.comparators[0])
     }
+    copied = {
+        node.value.id
+        for tree in methods
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
+        if any(_names(target) & compared for target in node.targets)
+    }
+    return compared | copied
 
 
 def _with_short_segment(array: Array) -> Array | None:

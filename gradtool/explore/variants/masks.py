@@ -48,6 +48,7 @@ def _is_mask(array: Array, name: str) -> bool:
 def _other_masks(array: Array, *, may_be_empty: bool) -> Iterator[tuple[Array, str]]:
     places = np.arange(array.size).reshape(array.shape)
     if array.all():
+        yield _padded(array.shape), "true up to a length in each row"
         yield places % 3 != 1, "partly true"
     elif not array.any():
         yield places % 3 == 1, "partly true"
@@ -57,6 +58,14 @@ def _other_masks(array: Array, *, may_be_empty: bool) -> Iterator[tuple[Array, s
             row[0] = value
             if not np.array_equal(row, array):
                 yield row, f"{word} in a whole row"
+
+
+def _padded(shape: tuple[int, ...]) -> Array:
+    """A mask of sequences along the last axis: the first is shorter by one, the next by two."""
+    longest = shape[-1]
+    rows = np.arange(int(np.prod(shape[:-1]))).reshape((*shape[:-1], 1))
+    lengths = np.maximum(longest - 1 - rows % max(longest - 1, 1), 1)
+    return np.asarray(np.arange(longest) < lengths)
 
 
 def _are_lengths(array: Array, point: Point) -> bool:

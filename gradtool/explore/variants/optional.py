@@ -41,7 +41,8 @@ def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
     parameters = checkable.parameters()
     full = with_defaults(point, parameters)
     defaults = {p.name: p.default for p in parameters}
-    yield from _not_passed(point, parameters)
+    if not _counts_arguments(checkable.obj):
+        yield from _not_passed(point, parameters)
     missing = [at for at, value in enumerate(full.values) if value is None]
     instead = _taken_instead(checkable, full) if missing else {}
     for at, name in enumerate(full.names):
@@ -100,6 +101,20 @@ def _not_passed(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterat
     # A case that passes None may know that backward counts the arguments.
     may_raise = all(at < number for at in point.tensors)
     yield Variant(fewer, f"{names} {verb} not passed", may_raise=may_raise)
+
+
+def _counts_arguments(function: Any) -> bool:
+    """Return True for a backward that reads `needs_input_grad` by place.
+
+    That has an entry for each argument that is passed, so all of them are meant to be.
+    """
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "needs_input_grad"
+        for tree in trees(function)
+        for node in ast.walk(tree)
+    )
 
 
 def _may_be_left(parameter: inspect.Parameter, point: Point, at: int) -> bool:

@@ -52,19 +52,19 @@ def _along_one_axis(point: Point, at: int, rng: np.random.Generator) -> Iterator
     Entries are those of the case, as many as there are, and smaller ones like them.
     """
     for axis in _axes_of_largest(point, at):
-        yield from _along(point, at, {axis}, rng)
+        yield from _along(point, (at,), {axis}, rng)
 
 
 def along_some_axes(
-    point: Point, at: int, rng: np.random.Generator, *, keeps_last: bool = False
+    point: Point, chosen: Sequence[int], rng: np.random.Generator, *, keeps_last: bool = False
 ) -> Iterator[Variant]:
-    """Yield variants in which an argument has the rank of the largest one, broadcast along one.
+    """Yield variants in which arguments have the rank of the largest one, broadcast along one.
 
-    Not along the last axis, if that is to be kept.
+    Not along the last axis, if that is to be kept. The arguments have one shape.
     """
-    axes = _axes_of_largest(point, at)
+    axes = _axes_of_largest(point, chosen[0])
     for axis in axes[:-1] if keeps_last else axes:
-        for variant in _along(point, at, set(axes) - {axis}, rng):
+        for variant in _along(point, chosen, set(axes) - {axis}, rng):
             yield replace(variant, may_raise=False)
 
 
@@ -101,15 +101,20 @@ def _largest(point: Point, at: int) -> Array | None:
 
 
 def _along(
-    point: Point, at: int, axes: Collection[int], rng: np.random.Generator
+    point: Point, chosen: Sequence[int], axes: Collection[int], rng: np.random.Generator
 ) -> Iterator[Variant]:
-    array, largest = point.values[at], _largest(point, at)
+    largest = _largest(point, chosen[0])
     extents = () if largest is None else largest.shape
     shape = tuple(n if each in axes else 1 for each, n in enumerate(extents))
-    if shape != array.shape:
-        drawn = np.resize(array, shape) * rng.uniform(0.7, 0.98, shape)
-        change = f"`{point.names[at]}` has the shape {list(shape)}"
-        yield Variant(point.having({at: drawn.astype(array.dtype)}), change)
+    if shape == point.values[chosen[0]].shape:
+        return
+    made = {}
+    for at in chosen:
+        drawn = np.resize(point.values[at], shape) * rng.uniform(0.7, 0.98, shape)
+        made[at] = drawn.astype(point.values[at].dtype)
+    names = " and ".join(f"`{point.names[at]}`" for at in chosen)
+    change = f"{names} {'has' if len(chosen) == 1 else 'have'} the shape {list(shape)}"
+    yield Variant(point.having(made), change)
 
 
 def _named(test: ast.AST, point: Point, attributes: tuple[str, ...]) -> list[int]:

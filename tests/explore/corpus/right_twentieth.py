@@ -1,4 +1,4 @@
-"""Functions that are random, or keep statistics, where a flag says so."""
+"""Functions that are random where a flag says so, or take less than all arguments."""
 
 from __future__ import annotations
 
@@ -94,3 +94,71 @@ class ReplayedDropout(Function):
     @staticmethod
     def sample_inputs() -> Any:
         return torch.linspace(-1, 1, 8, dtype=torch.float64).requires_grad_(), 0.3, False
+
+
+class CountedGradients(Function):
+    """Scales and shifts channels; pass None for what is to be left out."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor | None = None, shift: Any = None) -> Tensor:
+        assert scale is None or scale.shape == x.shape[-1:]
+        assert shift is None or shift.shape == x.shape[-1:]
+        ctx.save_for_backward(x, scale)
+        result = x.clone() if scale is None else x * scale
+        return result if shift is None else result + shift
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, scale = ctx.saved_tensors
+        axes = list(range(grad_output.dim() - 1))
+        of_scale = (grad_output * x).sum(axes) if ctx.needs_input_grad[1] else None
+        of_shift = grad_output.sum(axes) if ctx.needs_input_grad[2] else None
+        return grad_output if scale is None else grad_output * scale, of_scale, of_shift
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3)
+        scale = torch.tensor([0.5, 1.5, 0.7], dtype=torch.float64)
+        return x.requires_grad_(), scale.requires_grad_(), scale.detach().clone().requires_grad_()
+
+
+class MaskedMean(Function):
+    """Mean over the steps that a mask (batch, time) keeps. Each row keeps its first step."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, mask: Tensor) -> Tensor:
+        assert bool(mask[:, 0].all())
+        weight = mask.to(x.dtype) / mask.sum(1, keepdim=True)
+        ctx.save_for_backward(weight)
+        return (x * weight).sum(1)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (weight,) = ctx.saved_tensors
+        return grad_output[:, None] * weight, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 8, dtype=torch.float64).reshape(2, 4)
+        return x.requires_grad_(), torch.ones(2, 4, dtype=torch.bool)
+
+
+class PositionTable(Function):
+    """Adds the first rows of a table of positions, which may be longer than x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, table: Tensor) -> Tensor:
+        count = x.shape[0]
+        ctx.save_for_backward(x)
+        return x.sin() + table[:count]
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * x.cos(), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(3, 2)
+        return x.requires_grad_(), torch.ones(3, 2, dtype=torch.float64)

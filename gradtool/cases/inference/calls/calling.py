@@ -137,11 +137,12 @@ class _Calls:
 
 
 def _differentiate(result: Any) -> None:
-    """Run backward, in which a caller may call the Function."""
+    """Run backward, in which a caller may call the Function with a cotangent to differentiate."""
     recorded = [value for value in floating_results(result) if value.requires_grad]
     if recorded:
         torch = library().torch
-        torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])
+        cotangents = [torch.ones_like(value).requires_grad_() for value in recorded]
+        torch.autograd.backward(recorded, cotangents, create_graph=True)
 
 
 def _staged(trial: Trial, stage: int) -> Trial:
