@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -79,16 +79,22 @@ class Turns:
 
 
 def variants(
-    checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches, turns: Turns
+    checkable: Checkable,
+    case: ResolvedCase,
+    point: Point,
+    branches: Branches,
+    turns: Turns,
+    given_none: Collection[str],
 ) -> Iterator[Variant]:
     """Yield all variants of a case, whose arguments are `point`, that its docstrings allow.
 
-    What `branches` lacks comes first; the other families share the budget.
+    What `branches` lacks comes first; the other families share the budget. `given_none` are the
+    arguments in whose place some case passes None.
     """
     kept = constraints(wording(checkable.obj).docstrings, trees(checkable.obj), point)
     live = deque(
         (name, (each for each in stream if all(holds(each.point) for holds in kept)))
-        for name, stream in _streams(checkable, case, point, branches)
+        for name, stream in _streams(checkable, case, point, branches, given_none)
     )
     turns.family, stream = live.popleft()
     yield from stream
@@ -105,14 +111,18 @@ def variants(
 
 
 def _streams(
-    checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
+    checkable: Checkable,
+    case: ResolvedCase,
+    point: Point,
+    branches: Branches,
+    given_none: Collection[str],
 ) -> Iterator[tuple[str, Iterator[Variant]]]:
     """The variants of branches, then those of each family."""
     parameters, moves_values = checkable.parameters(), iterations(checkable.obj) is None
     rng = generator(case.seed, "guided")
     yield "branches", guided(point, branches, parameters, rng, moves_values=moves_values)
-    families = _of_arguments(checkable, case, point) | _of_tensors(checkable, case, point)
-    families |= _of_indices(checkable, point)
+    families = _of_arguments(checkable, case, point, given_none)
+    families |= _of_tensors(checkable, case, point) | _of_indices(checkable, point)
     if has_own_vmap(checkable.obj):
         families["ranks below vmap"] = lambda: below_vmap(point, generator(case.seed, "vmap"))
     if moves_values:
@@ -120,7 +130,9 @@ def _streams(
     yield from ((name, family()) for name, family in families.items())
 
 
-def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
+def _of_arguments(
+    checkable: Checkable, case: ResolvedCase, point: Point, given_none: Collection[str]
+) -> dict[str, Family]:
     """Families of extents and of arguments that are no tensors."""
     function, parameters = checkable.obj, checkable.parameters()
     full, draws = with_defaults(point, parameters), partial(generator, case.seed)
@@ -155,7 +167,7 @@ def _of_arguments(checkable: Checkable, case: ResolvedCase, point: Point) -> dic
         ),
         "documented shapes": lambda: documented(function, point, draws("documented")),
         "leading axes": lambda: leading(checkable, full, draws("leading")),
-        "optional tensors": lambda: optional(checkable, point),
+        "optional tensors": lambda: optional(checkable, point, given_none),
         "options with extents": lambda: beside_options(
             full,
             plain(full, {}, parameters, kept, step=step, whole=whole),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import CodeType, FrameType
@@ -36,13 +36,20 @@ from gradtool.verify.protocol.observation import Array
 Shape = tuple[int, ...]
 
 
-def optional(checkable: Checkable, point: Point) -> Iterator[Variant]:
-    """Yield variants in which an optional tensor is given or left out."""
+def optional(
+    checkable: Checkable, point: Point, given_none: Collection[str] = ()
+) -> Iterator[Variant]:
+    """Yield variants in which an optional tensor is given or left out.
+
+    Args:
+        checkable: The Function.
+        point: The arguments of the case.
+        given_none: Arguments in whose place some case passes None.
+    """
     parameters = checkable.parameters()
     full = with_defaults(point, parameters)
     defaults = {p.name: p.default for p in parameters}
-    if not _counts_arguments(checkable.obj):
-        yield from _not_passed(point, parameters)
+    yield from _not_passed(point, parameters, given_none)
     missing = [at for at, value in enumerate(full.values) if value is None]
     instead = _taken_instead(checkable, full) if missing else {}
     for at, name in enumerate(full.names):
@@ -77,7 +84,9 @@ def _beside(number: float) -> list[float]:
     return list(dict.fromkeys((number + 1, *smaller)))
 
 
-def _not_passed(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[Variant]:
+def _not_passed(
+    point: Point, parameters: Sequence[inspect.Parameter], given_none: Collection[str]
+) -> Iterator[Variant]:
     """The call without its last arguments, as far as these are optional tensors or defaults."""
     given = parameters[: point.positional]
     number = len(given)
@@ -98,23 +107,9 @@ def _not_passed(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterat
     )
     names = " and ".join(f"`{each}`" for each in point.names[number:])
     verb = "is" if point.positional - number == 1 else "are"
-    # A case that passes None may know that backward counts the arguments.
-    may_raise = all(at < number for at in point.tensors)
+    # Cases that pass None may know that backward counts the arguments.
+    may_raise = all(at < number or point.names[at] in given_none for at in point.tensors)
     yield Variant(fewer, f"{names} {verb} not passed", may_raise=may_raise)
-
-
-def _counts_arguments(function: Any) -> bool:
-    """Return True for a backward that reads `needs_input_grad` by place.
-
-    That has an entry for each argument that is passed, so all of them are meant to be.
-    """
-    return any(
-        isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Attribute)
-        and node.value.attr == "needs_input_grad"
-        for tree in trees(function)
-        for node in ast.walk(tree)
-    )
 
 
 def _may_be_left(parameter: inspect.Parameter, point: Point, at: int) -> bool:

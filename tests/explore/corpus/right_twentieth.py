@@ -120,7 +120,8 @@ class CountedGradients(Function):
     def sample_inputs() -> Any:
         x = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3)
         scale = torch.tensor([0.5, 1.5, 0.7], dtype=torch.float64)
-        return x.requires_grad_(), scale.requires_grad_(), scale.detach().clone().requires_grad_()
+        shift = scale.detach().clone().requires_grad_()
+        return [(x.requires_grad_(), scale.requires_grad_(), shift), (x, None, None)]
 
 
 class MaskedMean(Function):
