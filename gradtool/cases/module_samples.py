@@ -32,8 +32,10 @@ def samples_of(checkable: Checkable) -> Callable[..., Any] | None:
 
 def unused_samples(checkables: Sequence[Checkable]) -> Iterator[str]:
     """Yield a notice on a function ``sample_inputs`` of a module that no Function gets."""
-    without = [each for each in checkables if each.is_function and samples_of(each) is None]
-    found = next(filter(None, map(_of_module, without)), None)
+    samples = [(each, samples_of(each)) for each in checkables if each.is_function]
+    left = [_of_module(each) for each, own in samples if own is None]
+    used = [own for _, own in samples]
+    found = next((each for each in left if each is not None and each not in used), None)
     place = function_location(found) if found is not None else None
     if found is not None and place is not None:
         belongs = "make it a static method, without parameters, of the Function it is for"
@@ -64,7 +66,7 @@ def _functions(checkable: Checkable) -> list[Any]:
 
 
 def _uncalled(functions: Sequence[Any]) -> list[Any]:
-    """Those that no method of another one names."""
+    """The Functions that no method of another one names."""
     called = {each: _named_by(each) for each in functions}
     return [
         each
