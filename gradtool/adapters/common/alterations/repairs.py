@@ -91,12 +91,32 @@ def repairs(tree: ast.FunctionDef, attributes: Sequence[str]) -> Iterator[Edit]:
 
 
 def _expressions(tree: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]]:
-    """The expressions that a body computes, each with the one around it."""
+    """The expressions that a body computes, each with the one around it.
+
+    The keys of a cache are left: with another key, any value is computed anew.
+    """
+    keys = _looked_up(tree)
     for statement in tree.body:
+        if isinstance(statement, ast.Assign) and _stored(statement) & keys:
+            continue
         for parent in ast.walk(statement):
             for child in ast.iter_child_nodes(parent):
                 if isinstance(child, ast.expr) and _is_value(parent, child):
                     yield child, _around(parent, child)
+
+
+def _looked_up(tree: ast.FunctionDef) -> set[str]:
+    """The variables that the body looks up, as in ``if key not in cache``."""
+    return {
+        node.left.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn)
+        if isinstance(node.left, ast.Name)
+    }
+
+
+def _stored(statement: ast.Assign) -> set[str]:
+    return {each.id for each in statement.targets if isinstance(each, ast.Name)}
 
 
 def _around(parent: ast.AST, child: ast.expr) -> ast.AST:
