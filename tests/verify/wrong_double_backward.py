@@ -105,3 +105,20 @@ class CallsAWrongFunction(OneInput):
                 return g2 * torch.cos(x), g2 * g * torch.sin(x)
 
         return _TimesCosine.apply(g, x)
+
+
+class KernelKeptDetached(Function):
+    says = "autograd does not follow ctx.kernel: save output 0 with ctx.save_for_backward"
+
+    @staticmethod
+    def forward(ctx, x, y):
+        kernel = (-0.5 * (x - y) ** 2).exp()
+        ctx.save_for_backward(x, y)
+        ctx.kernel = kernel.detach()
+        return kernel
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        found = -grad_output * ctx.kernel * (x - y)
+        return found, -found

@@ -77,7 +77,16 @@ def _check(subject: Subject) -> Answer:
     reason = nothing_to_differentiate(subject)
     if reason:
         return skipped(reason)
-    return answer(subject.curvature, () if is_cut(subject) else flaws(subject))
+    return answer(subject.curvature, () if is_cut(subject) else flaws(subject, _hint(subject)))
+
+
+def _hint(subject: Subject) -> str | None:
+    """Advise against an attribute of ctx through which autograd loses a connection."""
+    for name, word in subject.first.baseline.kept_on_ctx:
+        kind, _, which = word.partition(":")
+        what = f"`{which}`" if kind == "input" else f"output {which}"
+        return f"autograd does not follow ctx.{name}: save {what} with ctx.save_for_backward"
+    return None
 
 
 RULE = Rule(
