@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import get_unpacked_marks
 from hypothesis import settings
 
 from gradtool.collect.torch_alias import alias as torch_alias
@@ -24,6 +29,39 @@ def pytest_configure() -> None:
     """Listen to Ctrl-C even where a shell started the tests in the background, which ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        _keep_bytecode_elsewhere()
+
+
+def _keep_bytecode_elsewhere() -> None:
+    """Let the processes of this run share bytecode, outside of the tree that it must not enter.
+
+    Hundreds of them load gradtool, and compiling it takes longer than loading it.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="bytecode")
+    atexit.register(folder.cleanup)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder.name
+    sys.dont_write_bytecode = False
+
+
+LACKS_TORCH = find_spec("torch") is None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Collector, name: str, obj: object
+) -> list[pytest.Item] | None:
+    """Make no tests that need PyTorch where it is not installed: they would be half of all."""
+    if not LACKS_TORCH or not name.startswith("test"):
+        return None
+    marks = [*collector.iter_markers(), *get_unpacked_marks(obj)]
+    return [] if any(mark.name == "torch" for mark in marks) else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out."""
+    if LACKS_TORCH:
+        terminalreporter.write_line("PyTorch is not installed: no test marked torch was run")
 
 
 @pytest.fixture
