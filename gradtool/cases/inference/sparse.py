@@ -7,7 +7,7 @@ without the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 _ROWS = re.compile(r"(?P<before>.*_)?rows?(?P<after>_.*)?")
@@ -23,12 +23,15 @@ _ROW, _COLUMN = [0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 2, 0]
 Shapes = Mapping[str, Sequence[int]]
 
 
-def sparse_arguments(names: Sequence[str], shapes: Shapes) -> dict[str, Any]:
+def sparse_arguments(
+    names: Sequence[str], shapes: Shapes, matrices: Collection[str] = ()
+) -> dict[str, Any]:
     """The values of the arguments that make up sparse matrices, and of a right side beside them.
 
     Args:
         names: The names of all arguments.
         shapes: Shapes as far as they are known; of several dimensions, the last one holds entries.
+        matrices: The right sides that have columns.
     """
     found: dict[str, Any] = {}
     for name in names:
@@ -36,7 +39,8 @@ def sparse_arguments(names: Sequence[str], shapes: Shapes) -> dict[str, Any]:
     if found:
         for name in names:
             if name in _SIDES:
-                found[name] = {"shape": [*_batch(shapes.get(name, ())), _SIZE]}
+                columns = [_SIZE + 1] if name in matrices else []
+                found[name] = {"shape": [*_batch(shapes.get(name, ())), _SIZE, *columns]}
     return found
 
 

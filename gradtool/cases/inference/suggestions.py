@@ -45,7 +45,8 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     known = reading.shapes.concrete()
     shape = known.get(name)
     names = [each.name for each in reading.parameters]
-    sparse = sparse_arguments(names, known)
+    factors = {each for each in names if reading.uses[each].is_factor and each not in known}
+    sparse = sparse_arguments(names, known, factors)
     if name in sparse:
         yield sparse[name]
     yield from _not_numeric(reading, parameter, use)

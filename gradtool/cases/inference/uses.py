@@ -92,6 +92,8 @@ class Use:
     """Those attributes that are compared with None."""
     is_sorted: bool = False
     """It is searched, so it ascends."""
+    is_factor: bool = False
+    """A matrix is multiplied by it, which is a matrix too."""
     keys: dict[str, None] = field(default_factory=dict)
     """Strings that index it, in the order in which they do."""
 
@@ -104,6 +106,10 @@ def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use
         if isinstance(found, ast.Name) and found.id in counted:
             counted[found.id] += 1
         _seen(uses, found)
+        match found:
+            case ast.Call(func=ast.Attribute(attr="mm"), args=[*_, ast.Name(id=factor)]):
+                if factor in uses:
+                    uses[factor].is_factor = True
     _computed_matrices(uses, node)
     factored = {name for name, use in uses.items() if use.matrix}
     for name, use in uses.items():

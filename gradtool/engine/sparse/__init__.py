@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtool.engine.sparse._making import sparse_coo_tensor as _sparse_coo_tensor
 from gradtool.engine.sparse._operations import addmm, sum
-from gradtool.engine.sparse._operations import matmul as _matmul
+from gradtool.engine.sparse._operations import mm as _mm
 from gradtool.engine.sparse._tensor import SparseTensor as _SparseTensor
 
 __all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum"]
@@ -16,7 +16,7 @@ __all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum"]
 def mm(mat1: Any, mat2: Any) -> Any:
     """Multiply matrices, at least one of them sparse."""
     is_sparse = isinstance(mat1, _SparseTensor) or isinstance(mat2, _SparseTensor)
-    return _matmul(mat1, mat2) if is_sparse else mat1 @ mat2
+    return _mm(mat1, mat2) if is_sparse else mat1 @ mat2
 
 
 class check_sparse_tensor_invariants(contextlib.ContextDecorator):

@@ -266,7 +266,35 @@ def t(x: SparseTensor) -> SparseTensor:
     return transpose(x, -2, -1) if x.ndim == 2 else x
 
 
-@_operation("mm", "matmul", "mv", "smm", "__matmul__", "spmm")
+@_operation("mm", "smm")
+def mm(x: Any, y: Any) -> Any:
+    """Multiply matrices, at least one of them sparse.
+
+    Raises:
+        IndexError: One is a vector.
+        RuntimeError: The extents do not fit.
+    """
+    if y.ndim == 1:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    return matmul(x, y)
+
+
+@_operation("mv")
+def mv(x: Any, y: Any) -> Any:
+    """Multiply a sparse matrix by a vector.
+
+    Raises:
+        RuntimeError: It is no vector, or the extents do not fit.
+    """
+    if y.ndim != 1:
+        raise RuntimeError(
+            "mv: two tensor dim should be 2 and 1, but got "
+            f"SparseTensor Dim: {x.ndim}Tensor Dim: {y.ndim}"
+        )
+    return matmul(x, y)
+
+
+@_operation("matmul", "__matmul__")
 def matmul(x: Any, y: Any) -> Any:
     """Multiply matrices, or a matrix by a vector, at least one of them sparse.
 
