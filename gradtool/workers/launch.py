@@ -67,7 +67,7 @@ class Launched:
         self._leave_nothing()
 
     def kill(self) -> None:
-        """End it at once, with what its workers started where this process is told of it."""
+        """End it at once, with what its workers started, where this process knows of it."""
         self.control.close()
         self.process.kill()
         self.process.wait()

@@ -47,7 +47,7 @@ _STARTS = 2
 """Fork servers that may end before they are ready; a third would too."""
 
 _OBEDIENCE = 10.0
-"""Seconds within which the fork server ends a worker that it is told to end."""
+"""Seconds within which the fork server ends a worker once asked to."""
 
 _KEPT = range(8, 129)
 """Idle workers, fewest and most, that are kept for more work on their file, already imported."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 import gradtool.engine as engine
 import gradtool.engine.distributed as alone
+from gradtool.engine.distributed import _functional_collectives as functional
 
 COLLECTIVES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "all_reduce": lambda torch, dist, x: dist.all_reduce(x, op=dist.ReduceOp.MAX),
@@ -31,6 +33,52 @@ COLLECTIVES: dict[str, Callable[[Any, Any, Any], Any]] = {
     ),
     "all_gather_object": lambda torch, dist, x: objects(dist),
 }  # fmt: skip
+
+FUNCTIONAL: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "all_reduce": lambda calls, x, group: calls.all_reduce(x, "SUM", group),
+    "average": lambda calls, x, group: calls.all_reduce(x, "avg", group),
+    "bits": lambda calls, x, group: calls.all_reduce(x, "band", group).tolist(),
+    "no_reduction": lambda calls, x, group: calls.all_reduce(x, "nothing", group),
+    "enumerated": lambda calls, x, group: calls.all_reduce(x, 0, group),
+    "of_name": lambda calls, x, group: calls.all_reduce(x, "sum", group.group_name),
+    "of_no_name": lambda calls, x, group: calls.all_reduce(x, "sum", "nobody"),
+    "of_ranks": lambda calls, x, group: calls.all_reduce(x, "sum", [0]),
+    "of_other_ranks": lambda calls, x, group: calls.all_reduce(x, "sum", [0, 1]),
+    "of_no_group": lambda calls, x, group: calls.all_reduce(x, "sum", None),
+    "all_gather": lambda calls, x, group: calls.all_gather_single(x, -1, group),
+    "all_gather_tensor": lambda calls, x, group: calls.all_gather_tensor(x, 0, group),
+    "all_gather_autograd": lambda calls, x, group: calls.all_gather_tensor_autograd(x, 1, group),
+    "all_gather_single_autograd": lambda calls, x, group: calls.all_gather_single_autograd(
+        x, 0, group
+    ),
+    "no_dimension": lambda calls, x, group: calls.all_gather_single(x, 2, group),
+    "scalars": lambda calls, x, group: calls.all_gather_single(x.sum(), 0, group).tolist(),
+    "reduce_scatter": lambda calls, x, group: calls.reduce_scatter_single(x, "sum", 1, group),
+    "reduce_scatter_tensor": lambda calls, x, group: calls.reduce_scatter_tensor(
+        x, "sum", 0, group
+    ),
+    "reduce_scatter_autograd": lambda calls, x, group: calls.reduce_scatter_tensor_autograd(
+        x, "sum", -1, group
+    ),
+    "reduce_scatter_single_autograd": lambda calls, x, group: calls.reduce_scatter_single_autograd(
+        x, "sum", 0, group
+    ),
+    "largest": lambda calls, x, group: calls.reduce_scatter_single(x, "max", 0, group),
+    "scattered_scalar": lambda calls, x, group: calls.reduce_scatter_single(
+        x.sum(), "sum", 0, group
+    ),
+    "all_to_all": lambda calls, x, group: calls.all_to_all_single(x, None, None, group),
+    "all_to_all_autograd": lambda calls, x, group: calls.all_to_all_single_autograd(
+        x, [2], [2], group
+    ),
+    "other_rows": lambda calls, x, group: calls.all_to_all_single(x, [3], [2], group).tolist(),
+    "one_list": lambda calls, x, group: calls.all_to_all_single(x, [2], None, group),
+    "halves": lambda calls, x, group: calls.all_to_all_single(x, [2.0], [2.0], group),
+    "rows_of_a_scalar": lambda calls, x, group: calls.all_to_all_single(x.sum(), None, None, group),
+    "broadcast": lambda calls, x, group: calls.broadcast(x, 0, group),
+    "from_another": lambda calls, x, group: calls.broadcast(x, 1, group),
+    "wait": lambda calls, x, group: calls.wait_tensor(calls.all_reduce(x, "sum", group)),
+}
 
 
 def into(torch: Any, x: Any, collective: Callable[[Any], Any]) -> list[float]:
@@ -66,6 +114,51 @@ def test_a_collective_does_what_pytorchs_does(name: str, torch: Any) -> None:
         x = library.arange(3.0)
         found.append((COLLECTIVES[name](library, dist, x), x.tolist()))
     assert found[0] == found[1]
+
+
+def derivatives(
+    torch: Any, dist: Any, calls: Any, collective: Callable[[Any, Any, Any], Any]
+) -> list[Any]:
+    """A result, its strides and two derivatives, as far as they get, and how it was refused."""
+    x = torch.arange(6.0, dtype=torch.float64).reshape(3, 2).T.requires_grad_()
+    found = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            out = collective(calls, x * 2, dist.group.WORLD)
+            found += [out.tolist(), out.stride(), isinstance(out, calls.AsyncCollectiveTensor)]
+            (grad,) = torch.autograd.grad((out**3).sum(), x, create_graph=True)
+            found += [grad.tolist(), *torch.autograd.grad(grad.sum(), x)[0].tolist()]
+        except Exception as error:
+            found.append(type(error))
+    deprecations = [str(each.message) for each in caught if each.category is FutureWarning]
+    return [*found, *deprecations]
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("name", FUNCTIONAL)
+def test_a_functional_collective_does_what_pytorchs_does(name: str, torch: Any) -> None:
+    import torch.distributed._functional_collectives as theirs
+
+    found = derivatives(engine, alone, functional, FUNCTIONAL[name])
+    expected = derivatives(torch, torch.distributed, theirs, FUNCTIONAL[name])
+    # PyTorch's wraps its results, to wait for them when they are used.
+    assert found == [False if each is True else each for each in expected]
+
+
+def test_a_functional_collective_keeps_its_input() -> None:
+    x = engine.ones(2)
+    functional.all_reduce(x, "sum", alone.group.WORLD).add_(1)
+    assert x.tolist() == [1, 1]
+
+
+def test_a_reduction_without_gradient_can_be_batched() -> None:
+    rows = engine.ones(3, 2, requires_grad=True)
+    largest = engine.vmap(lambda row: functional.all_reduce(row, "max", alone.group.WORLD))(rows)
+    assert largest.tolist() == rows.tolist()
+    with pytest.raises(RuntimeError, match="only supports 'sum' reduction, got 'max'"):
+        largest.sum().backward()
 
 
 def test_an_asynchronous_collective_has_ended() -> None:

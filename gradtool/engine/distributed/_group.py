@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+GROUP_NAME = "0"
+"""What torch calls its first group."""
+
 
 class ProcessGroup:
     """A group of processes: this one."""
+
+    group_name: ClassVar[str] = GROUP_NAME
 
     def rank(self) -> int:
         """Return the rank of this process, 0."""

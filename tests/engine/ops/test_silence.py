@@ -1,4 +1,4 @@
-"""Infinities and NaNs are computed without a word, and NumPy's own warnings stay as they were.
+"""Infinities and NaNs are computed without warnings, and NumPy's own warnings stay as they were.
 
 Every warning is an error in these tests, so an operation that warned would fail here.
 """

@@ -176,7 +176,7 @@ class JvpUsesTheInputAsScratch(Function):
 
 
 class SoftmaxSumsAwayADimension(Function):
-    """Its batch as long as the row broadcasts without a word."""
+    """A batch as long as the row broadcasts without an error."""
 
     expect = {"GT403"}
 

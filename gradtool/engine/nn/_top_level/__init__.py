@@ -1,7 +1,7 @@
 """Functions of networks that PyTorch has at top level with arguments of their own.
 
 ``torch.batch_norm`` takes the parameters before the statistics, ``torch.kl_div`` a number for the
-reduction, ``torch.dropout`` wants to be told whether to train.
+reduction, ``torch.dropout`` needs to know whether it trains.
 """
 
 from gradtool.engine.nn._top_level._dropouts import (
