@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
@@ -53,9 +53,13 @@ _MOST_BATCHED = 2
 _MOST_BRANCHING = {"quick": 3, "deep": 20}
 """Variants that are checked further for the branch that they took."""
 
-_MOST_CONFIRMED = {"quick": 3, "deep": 20}
+_MOST_CONFIRMED = {"quick": 4, "deep": 20}
 """Variants that are checked in full."""
 
+_MOST_UNCONFIRMED = 2
+"""Variants of one family that a full check finds to be right, after which it checks no others: at
+zeros, for one, a recorded forward may have another derivative than a right backward.
+"""
 
 _LARGE = 200
 """Entries of all tensors beyond which a variant is shrunk before it is checked in full: the time
@@ -111,11 +115,12 @@ def _explored(
         variants(checkable, case, at, branches, turns[id(case)], given_none)
         for case, at in zip(cases, points, strict=True)
     ]
-    for case, point, variant in _interleaved(cases, points, streams):
+    named = [_named(stream, turns[id(case)]) for case, stream in zip(cases, streams, strict=True)]
+    for case, point, variant, family in _interleaved(cases, points, named):
         if search.is_over:
             break
-        tell(turns[id(case)].family)
-        answer = search.look(case, point, variant)
+        tell(family)
+        answer = search.look(case, point, variant, family)
         turns[id(case)].was_refused = answer is Answer.REFUSED
     branches.pause()
     if search.found:
@@ -134,6 +139,7 @@ class _Search:
         self._usual = dict[int, float]()
         self.left = BUDGETS[settings.explore]
         self._confirmations = _MOST_CONFIRMED[settings.explore]
+        self._unconfirmed = Counter[str]()
         self._right = dict[str, tuple[ResolvedCase, Variant]]()
         self._branching = list[tuple[ResolvedCase, Variant]]()
         self._batched = list[tuple[ResolvedCase, Variant]]()
@@ -150,13 +156,14 @@ class _Search:
         chosen = (*self._branching, *self._right.values(), *self._batched)
         return list({id(variant): (case, variant) for case, variant in chosen}.values())
 
-    def look(self, case: ResolvedCase, point: Point, variant: Variant) -> Answer:
+    def look(self, case: ResolvedCase, point: Point, variant: Variant, family: str) -> Answer:
         """Try a variant of a case, and confirm what looks wrong there."""
         with self._branches.watching() as keep:
             trial = attempt(self._checkable, variant, case.seed, self._usual_at(case, point))
         self.left -= trial.calls
-        if trial.answer is Answer.SUSPECT:
+        if trial.answer is Answer.SUSPECT and self._unconfirmed[family] < _MOST_UNCONFIRMED:
             self._confirm(case, point, variant)
+            self._unconfirmed[family] += not self.found
         elif trial.answer is Answer.RIGHT:
             self._remember(case, variant, takes_a_branch=keep.is_new)
             if variant.is_plain:
@@ -243,34 +250,43 @@ def _argument(outcome: Outcome) -> str:
     return (evidence and evidence.argument) or ""
 
 
-def _interleaved(
-    cases: Sequence[ResolvedCase], points: Sequence[Point], streams: Sequence[Iterator[Variant]]
-) -> Iterator[tuple[ResolvedCase, Point, Variant]]:
-    """Yield the first variant of each case, then the second of each.
+def _named(stream: Iterator[Variant], turns: Turns) -> Iterator[tuple[Variant, str]]:
+    """Yield the variants of a case with the families that they belong to."""
+    for variant in stream:
+        yield variant, turns.family
 
-    Cases whose tensors have the same shapes take turns first, for the sake of variety: what one of
-    them leaves to the other comes last.
+
+def _interleaved(
+    cases: Sequence[ResolvedCase],
+    points: Sequence[Point],
+    streams: Sequence[Iterator[tuple[Variant, str]]],
+) -> Iterator[tuple[ResolvedCase, Point, Variant, str]]:
+    """Yield the first variant of each case, then the second of each, with their families.
+
+    Cases whose tensors have as many axes take the variants of a family in turns, for the sake of
+    variety: what one of them leaves to the other comes last.
     """
     live, left = list(zip(cases, points, streams, _turns(points), strict=True)), []
-    for number in count():
-        if not live:
-            break
+    seen = {id(case): Counter[str]() for case in cases}
+    while live:
         for each in list(live):
             case, point, stream, (turn, of) = each
-            variant = next(stream, None)
+            variant, family = next(stream, (None, ""))
             if variant is None:
                 live.remove(each)
                 continue
+            number = seen[id(case)][family]
+            seen[id(case)][family] += 1
             if variant.is_plain or number % of == turn:
-                yield case, point, variant
+                yield case, point, variant, family
             else:
-                left.append((case, point, variant))
+                left.append((case, point, variant, family))
     yield from left
 
 
 def _turns(points: Sequence[Point]) -> list[tuple[int, int]]:
-    """The place of each point among those whose tensors have the same shapes, and their number."""
-    kinds = [tuple((at, array.shape) for at, array in point.arrays()) for point in points]
+    """The place of each point among those whose tensors have as many axes, and their number."""
+    kinds = [tuple((at, array.ndim) for at, array in point.arrays()) for point in points]
     return [(kinds[:at].count(kind), kinds.count(kind)) for at, kind in enumerate(kinds)]
 
 

@@ -375,7 +375,9 @@ def _is_usual(point: Point, function: Any) -> bool:
     """Return True for values at which a gradient has no excuse not to be finite."""
     tracked = [array for at, array in point.continuous() if at in point.tracked]
     is_double = all(np.finfo(array.dtype).eps <= DOUBLE_EPS for array in tracked)
-    largest = _LARGEST if is_double and wording(function).is_of_any_size else _LARGEST_USUAL
+    said = wording(function)
+    is_any = is_double and (said.is_of_any_size or said.cannot_overflow)
+    largest = _LARGEST if is_any else _LARGEST_USUAL
     return all(bool(((abs(each) > 0) & (abs(each) <= largest)).all()) for each in tracked)
 
 

@@ -302,6 +302,15 @@ def _indexed(node: ast.expr) -> set[str]:
     return set()
 
 
+def lifts_half(function: Any) -> bool:
+    """Return True for a forward that names half precision, or converts to single precision."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in ("float", "float16", "bfloat16", "half")
+        for tree in trees(getattr(function, "forward", function))
+        for node in ast.walk(tree)
+    )
+
+
 def converted_to_floats(function: Any) -> set[str]:
     """Names of tensors that forward turns into floating numbers: these are no indices."""
     return {

@@ -35,6 +35,11 @@ _ANY_SIZE = re.compile(
     re.I,
 )
 
+_STABLE = re.compile(
+    r"log_?softmax|logsumexp|log_?sigmoid|softplus|logaddexp|log1p\([^)]*exp\(\s*-", re.I
+)
+"""Matches what computes the logarithm of exponentials of any size."""
+
 _POSITIVE = re.compile(
     r"positive|non-?negative|probabilit|\bbetween 0\b|\[0, ?1|\(0, ?1|> ?0\b|>= ?0\b|simplex", re.I
 )
@@ -84,6 +89,9 @@ _REAL_OR_COMPLEX = re.compile(
 _LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
 """Matches ``x (..., n)`` and ``x: (*, n)``, a shape with any number of leading axes."""
 
+_TRAILING = re.compile(r"\b(\w+)`*:?\s*\([\w\s,]+,\s*(?:\.\.\.|\*\w*)\s*\)")
+"""Matches ``x (n, c, ...)`` and ``x: (n, c, *spatial)``, a shape with any number of last axes."""
+
 _ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim", re.I)
 
 _LAST_AXIS = re.compile(r"\b(along|over|across) (the|its) (last|final|trailing) (dim|axis)", re.I)
@@ -95,7 +103,7 @@ _BROADCAST = re.compile(
 )
 """Matches what a clause says beside that word: which arguments may have such a shape."""
 
-_ALL = re.compile(r"\b(arguments|inputs|tensors)\b", re.I)
+_ALL = re.compile(r"\b(arguments|inputs|tensors|all (of them|two|three|four))\b", re.I)
 
 
 @lru_cache(maxsize=8)
@@ -204,6 +212,11 @@ class Wording:
         return bool(re.search(text, self.docstrings, re.I) or re.search(code, self._code))
 
     @cached_property
+    def cannot_overflow(self) -> bool:
+        """The source takes care that large numbers do not overflow."""
+        return bool(_STABLE.search(self._code))
+
+    @cached_property
     def is_real_or_complex(self) -> bool:
         """A docstring says that tensors are real or complex, all alike."""
         return bool(_REAL_OR_COMPLEX.search(self.docstrings))
@@ -221,6 +234,10 @@ class Wording:
     def goes_along_last_axis(self) -> bool:
         """The source names the last axis, along which broadcasting changes what is computed."""
         return bool(_NAMES_LAST_AXIS.search(self._code))
+
+    def with_any_last_axes(self, names: Collection[str]) -> set[str]:
+        """The arguments that may have more last axes."""
+        return set(_TRAILING.findall(self.docstrings)) & set(names)
 
     def with_any_leading_axes(self, names: Collection[str]) -> set[str] | None:
         """The arguments that may have more leading axes; None if it may be any of them."""

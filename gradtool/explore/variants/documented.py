@@ -29,7 +29,11 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     if named is None and is_free:
         leading = [min(is_free)]
     for at in leading:
-        yield from _with_leading_axis(point, at, leading, rng)
+        yield from _with_axis(point, at, leading, rng)
+    last = said.with_any_last_axes(point.names)
+    trailing = [at for at in sorted(is_free) if point.names[at] in last]
+    for at in trailing:
+        yield from _with_axis(point, at, trailing, rng, is_last=True)
     own = sorted(is_free & point.tracked)
     broadcast = [at for at in own if said.may_broadcast(point.names[at])]
     for chosen in _alone_and_alike(point, broadcast):
@@ -96,13 +100,14 @@ def _is_bound(array: Any) -> bool:
     return any(trait.is_equality for trait in traits(array))
 
 
-def _with_leading_axis(
-    point: Point, at: int, leading: list[int], rng: np.random.Generator
+def _with_axis(
+    point: Point, at: int, places: list[int], rng: np.random.Generator, *, is_last: bool = False
 ) -> Iterator[Variant]:
     rank = point.values[at].ndim
-    alike = tuple(each for each in leading if point.values[each].ndim == rank)
+    alike = tuple(each for each in places if point.values[each].ndim == rank)
     for chosen in dict.fromkeys(((at,), alike)):
-        made = {each: with_axis(point.values[each], 0, rng) for each in chosen}
+        made = {each: with_axis(point.values[each], rank * is_last, rng) for each in chosen}
         names = " and ".join(f"`{point.names[each]}`" for each in chosen)
-        change = f"{names} {'has' if len(chosen) == 1 else 'have'} one more leading axis"
+        verb, where = "has" if len(chosen) == 1 else "have", "last" if is_last else "leading"
+        change = f"{names} {verb} one more {where} axis"
         yield Variant(point.having(made), change, may_raise=False)

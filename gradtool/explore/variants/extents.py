@@ -160,7 +160,7 @@ def integers(point: Point) -> list[int]:
 
 
 def _targets(extent: int, blocks: Sequence[int]) -> Iterator[int]:
-    beside = [extent + 1, extent - 1, 1, 2 * extent + 1, 7]
+    beside = [extent + 1, 1, extent - 1, 2 * extent + 1, 7]
     partial = [
         each for block in blocks for each in (2 * block + 1, block + 1, block - 1, 2 * block)
     ]

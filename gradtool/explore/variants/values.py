@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_gain, is_mark
-from gradtool.explore.reading.source import converted_to_floats, subtracted
+from gradtool.explore.reading.source import converted_to_floats, lifts_half, subtracted
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import is_integral, may_be_reordered, redrawn, restored, traits
 from gradtool.verify.protocol.observation import Array
@@ -23,6 +23,9 @@ _LARGE_IN_SINGLE = 45.0
 
 _LARGE_IN_HALF = 5.5
 """The same in float16, in which exponentials overflow beyond 11."""
+
+_SQUARED_IN_HALF = 300.0
+"""The square of such a number is beyond float16."""
 
 _OVERFLOWING_IN_SINGLE = (90.0, 100.0)
 """Here an exponential itself does. As such numbers are close together, their differences do not."""
@@ -229,6 +232,12 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
     drawn_for_half = {at: each * (_LARGE_IN_HALF / _LARGE_IN_SINGLE) for at, each in drawn.items()}
     half = _cast(point, doubles, drawn_for_half, np.float16)
     yield Variant(half, "all tensors are float16", only_finite=True)
+    if lifts_half(function):
+        scale = _SQUARED_IN_HALF / _LARGE_IN_HALF
+        half = _cast(
+            point, doubles, {at: scale * e for at, e in drawn_for_half.items()}, np.float16
+        )
+        yield Variant(half, "all tensors are float16 and large", only_finite=True)
     named = {point.names[at]: at for at in movable}
     spread: dict[int, Array] = {}
     for one, other in sorted(subtracted(function)):
