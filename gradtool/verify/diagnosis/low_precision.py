@@ -30,6 +30,7 @@ from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator
 from gradtool.verify.thresholds.noise import (
     BEARABLE_JITTER,
+    CLEAR_JITTER,
     JITTER_FEW_COORDINATES,
     JITTER_OVER_OUTPUTS,
     JITTER_RETRIED_SIZE,
@@ -68,9 +69,16 @@ def low_precision_gradients(at: Derivatives, seed: int) -> list[PrecisionLoss]:
     )
     for number in range(tries):
         found = _one_look(at, backward, point, seed + number)
-        if found:
+        if found and (_is_clear(at, found) or _one_look(at, backward, point, seed + tries)):
             return found
     return []
+
+
+def _is_clear(at: Derivatives, found: Sequence[PrecisionLoss]) -> bool:
+    """Return True for a gradient that jitters by much more than it may."""
+    return any(
+        each.gradient > CLEAR_JITTER * _bearable(at.primals[each.argument].dtype) for each in found
+    )
 
 
 def _is_irregular(primal: Array) -> bool:

@@ -203,6 +203,12 @@ JITTER_TRIES = 3
 one case of 27. Doubled: twice the evaluations of quiet gradients. Halved: one look.
 """
 
+CLEAR_JITTER = 8.0
+"""Unit: times `BEARABLE_JITTER`. Less is looked at a second time, since four samples of noise give
+twice its deviation now and then. Doubled: a second look at most gradients in single precision.
+Halved: gradients at the very bound are noted by chance.
+"""
+
 JITTER_SIGNIFICANT_ENTRY = 0.1
 """Unit: part of the gradient's largest entry. Smaller entries carry the roundings of the large
 ones with them. Doubled: fewer entries are judged. Halved: entries that are 20 times smaller show
