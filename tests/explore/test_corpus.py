@@ -49,6 +49,7 @@ FAST = (
     "eighteenth",
     "nineteenth",
     "twentieth",
+    "twentyfirst",
 )
 """The corpora that are always explored; the others are when there is time."""
 

@@ -1,0 +1,112 @@
+"""Functions that are wrong with more axes, bags of one, broadcast arguments or large numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+class CentredChannels(Function):
+    """x: (N, C, *spatial), each channel less its mean over one spatial axis or more."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        assert x.dim() >= 3
+        flat = x.reshape(*x.shape[:2], -1)
+        ctx.count = x.shape[2]
+        return (flat - flat.mean(-1, keepdim=True)).reshape(x.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        flat = grad_output.reshape(*grad_output.shape[:2], -1)
+        return (flat - flat.sum(-1, keepdim=True) / ctx.count).reshape(grad_output.shape)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        return torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(2, 2, 3).requires_grad_()
+
+
+class GatedBags(Function):
+    """x: (B, T, D), w: (D,) -> (B, D)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        gate = torch.sigmoid(x @ w)
+        ctx.save_for_backward(x, w, gate)
+        return (gate[..., None] * x).sum(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, w, gate = ctx.saved_tensors
+        of_gate = torch.matmul(x, grad_output[..., None]).squeeze()
+        inner = of_gate * gate * (1 - gate)
+        of_x = gate[..., None] * grad_output[:, None, :] + inner[..., None] * w
+        return of_x, (inner[..., None] * x).sum((0, 1))
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        def spread(*shape: int) -> Tensor:
+            count = int(torch.tensor(shape).prod())
+            return torch.linspace(-1, 1, count, dtype=torch.float64).reshape(shape).requires_grad_()
+
+        return [(spread(3, 4, 2), spread(2)), (spread(2, 3, 5), spread(5))]
+
+
+class WeightedSquares(Function):
+    """Mean of weight * (x - y)**2, with broadcasting of all three."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+        gap = x - y
+        ctx.save_for_backward(gap, weight)
+        ctx.shapes = x.shape, y.shape, weight.shape
+        return (weight * gap * gap).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        gap, weight = ctx.saved_tensors
+        of_x, of_y, of_weight = ctx.shapes
+        each = (grad_output / of_x.numel()).expand(torch.broadcast_shapes(gap.shape, of_weight))
+        found = 2 * each * weight * gap
+        squares = each * gap * gap
+        return found.sum_to_size(of_x), -found.sum_to_size(of_y), squares.sum_to_size(of_weight)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+        return x.requires_grad_(), x.detach().sin().requires_grad_(), x.detach()[0].exp()
+
+
+class DistilledLogits(Function):
+    """Cross entropy of logits with the probabilities of a teacher."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, teacher: Tensor, temperature: float = 1.0) -> Tensor:
+        z = logits / temperature
+        ctx.save_for_backward(z, teacher)
+        ctx.temperature = temperature
+        loss = z.clamp_min(0) - z * teacher + torch.log1p(torch.exp(-z.abs()))
+        return loss.mean() * temperature
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        z, teacher = ctx.saved_tensors
+        e = torch.exp(z)
+        p = e / (1 + e)
+        return grad_output * (p - teacher) / z.numel(), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        logits = torch.tensor([[1.2, -3.1, 0.4], [2.2, -0.7, -1.9]], dtype=torch.float64)
+        return [
+            (logits.requires_grad_(), torch.sigmoid(2 * logits.detach())),
+            (logits, torch.sigmoid(2 * logits.detach()), 4.0),
+        ]
