@@ -34,10 +34,14 @@ def explored(
     came to its end.
     """
     settings, checkable = planned.unit.settings, planned.checkable
-    if settings.explore == "off" or not settings.witness or not _may_be_explored(planned, cases):
+    is_surrogate = any(map(_is_documented_surrogate, cases))
+    if settings.explore == "off" or not settings.witness:
+        return [], None
+    if not _may_be_explored(planned, cases, is_surrogate=is_surrogate):
         return [], None
     from gradtool.explore.explorer import Found, explore
     from gradtool.explore.findings import results
+    from gradtool.explore.surrogates import explore_surrogate
 
     found: Found = {}
     node = planned.unit.node
@@ -49,23 +53,51 @@ def explored(
             catch_warnings(),
         ):
             simplefilter("ignore")  # Nobody gave these arguments.
+            if is_surrogate:
+                discovered = explore_surrogate(checkable, planned.cases, settings)
+                return results(node, checkable, discovered, settings), None
             discovered, coverage = explore(checkable, planned.cases, settings, tell, found)
             return results(node, checkable, discovered, settings), coverage
     except Terminated:
         return results(node, checkable, list(found.values()), settings), None
 
 
-def _may_be_explored(planned: PlannedFunction, cases: Sequence[Checked]) -> bool:
-    """Return True for a Function that is right at every case that it has."""
+def _may_be_explored(
+    planned: PlannedFunction, cases: Sequence[Checked], *, is_surrogate: bool
+) -> bool:
+    """Return True for a Function that is right at every case that it has.
+
+    Args:
+        planned: The Function.
+        cases: Its cases.
+        is_surrogate: A docstring says that its gradient is a surrogate.
+    """
     is_whole = not planned.deselected and not planned.unit.only
     return (
         bool(cases)
         and is_whole
         and planned.checkable.is_function
-        and all(case.is_complete and case.result.compared for case in cases)
+        and all(case.is_complete and (case.result.compared or is_surrogate) for case in cases)
         # One wrong result is no evidence there (see `policy.inferred_cases`).
         and not any(case.result.is_guess for case in cases)
-        and all(_is_fine(check) for case in cases for check in case.result.checks)
+        and all(
+            _is_fine(check) or (is_surrogate and _is_documented(check))
+            for case in cases
+            for check in case.result.checks
+        )
+    )
+
+
+def _is_documented_surrogate(case: Checked) -> bool:
+    return any(map(_is_documented, case.result.checks))
+
+
+def _is_documented(check: CheckResult) -> bool:
+    """Return True for a check that finds surrogates, of which a docstring speaks."""
+    return (
+        check.rule == codes.SURROGATE
+        and bool(check.findings)
+        and all(each.severity is Severity.NOTE for each in check.findings)
     )
 
 

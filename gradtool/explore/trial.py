@@ -82,7 +82,7 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.
         usual: The size of gradients at the case. Rounding may leave errors of that size in others.
     """
     with np.errstate(all="ignore"):
-        observed = _observed(checkable, variant.point)
+        observed = observe(checkable, variant.point)
         if observed is None:
             return Trial(Answer.REFUSED, 1)
         if variant.along is not None:
@@ -96,7 +96,7 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 
 
-def _observed(
+def observe(
     checkable: Checkable, point: Point
 ) -> tuple[FunctionDifferentiable, StartedCall] | None:
     """One call to forward; None where it refuses the point."""
@@ -151,7 +151,7 @@ def _with_equal_entries(
 ) -> Trial:
     """The trial of a variant with equal entries, at which there may be many gradients."""
     cotangents = cotangents_of(started.seen, seed)
-    exact = _exact(function, cotangents)
+    exact = recorded_gradients(function, cotangents)
     if exact is not None and _is_near_pole(exact, usual):
         return Trial(Answer.REFUSED, 3)
     try:
@@ -192,7 +192,7 @@ def _compared(
     usual: float,
 ) -> Trial:
     cotangents = cotangents_of(started.seen, seed)
-    exact = _exact(function, cotangents)
+    exact = recorded_gradients(function, cotangents)
     if exact is None:
         return _measured(checkable, function, started, variant, seed, _CASE_ROUNDINGS * usual)
     wanted = [each.differentiable for each in function.arguments]
@@ -270,12 +270,12 @@ def _has_gradient(
 
 def usual_size(checkable: Checkable, point: Point, seed: int) -> float:
     """The largest entry of the gradients at a point: the exact ones, else those of backward."""
-    observed = _observed(checkable, point)
+    observed = observe(checkable, point)
     if observed is None:
         return 0.0
     function, started = observed
     cotangents = cotangents_of(started.seen, seed)
-    found = _exact(function, cotangents)
+    found = recorded_gradients(function, cotangents)
     if found is None:
         try:
             found = started.gradients(cotangents)
@@ -287,16 +287,16 @@ def usual_size(checkable: Checkable, point: Point, seed: int) -> float:
 
 def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
     """The exact gradients at a point, by the position of the argument; empty if there are none."""
-    observed = _observed(checkable, point)
+    observed = observe(checkable, point)
     if observed is None:
         return {}
     function, started = observed
-    return _by_position(function, _exact(function, cotangents_of(started.seen, seed)))
+    return _by_position(function, recorded_gradients(function, cotangents_of(started.seen, seed)))
 
 
 def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
     """The gradients of backward for the same cotangents; empty if forward or backward raises."""
-    observed = _observed(checkable, point)
+    observed = observe(checkable, point)
     if observed is None:
         return {}
     function, started = observed
@@ -319,7 +319,7 @@ def _by_position(
 
 def read_as_symmetric(checkable: Checkable, point: Point, seed: int) -> list[int]:
     """Return the positions of symmetric arguments of which forward reads one triangle."""
-    observed = _observed(checkable, point)
+    observed = observe(checkable, point)
     if observed is None:
         return []
     function, _ = observed
@@ -327,7 +327,7 @@ def read_as_symmetric(checkable: Checkable, point: Point, seed: int) -> list[int
     return [function.arguments[each].position for each in read_by_triangle(at, at.inputs)]
 
 
-def _exact(
+def recorded_gradients(
     function: FunctionDifferentiable, cotangents: Cotangents
 ) -> Sequence[Array | None] | None:
     """The gradients of the recorded forward; None where they are not known or not finite."""

@@ -7,7 +7,7 @@ its rounding, or `forward` with each rounding error held constant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from gradtool.adapters.library import library
@@ -28,14 +28,7 @@ def through_rounding(evaluate: Evaluate, primals: Primals) -> list[Evaluate]:
         Forward without rounding, and forward with the rounding errors of `primals`; nothing if
         forward does not round.
     """
-    errors: list[Any] = []
-
-    def recorded(rounded: Any, exact: Any) -> Any:
-        errors.append(rounded - exact)
-        return rounded
-
-    with _rounding(recorded):
-        evaluate(primals)
+    errors = _errors_of(evaluate, primals)
     if not errors:
         return []
 
@@ -49,6 +42,34 @@ def through_rounding(evaluate: Evaluate, primals: Primals) -> list[Evaluate]:
             return evaluate(primals)
 
     return [unrounded, with_errors]
+
+
+def as_identity(evaluate: Evaluate, primals: Primals) -> list[AbstractContextManager[None]]:
+    """Return contexts in which forward has the derivative of the identity where it rounds.
+
+    In the first nothing is rounded; in the second one call has the rounding errors of `primals`.
+    There are none for a forward that does not round.
+    """
+    errors = _errors_of(evaluate, primals)
+    left = iter(errors)
+    contexts: list[AbstractContextManager[None]] = [
+        _rounding(lambda _, exact: exact),
+        _rounding(lambda _, exact: exact + next(left)),
+    ]
+    return contexts if errors else []
+
+
+def _errors_of(evaluate: Evaluate, primals: Primals) -> list[Any]:
+    """The errors of each rounding in a call to forward."""
+    errors: list[Any] = []
+
+    def recorded(rounded: Any, exact: Any) -> Any:
+        errors.append(rounded - exact)
+        return rounded
+
+    with _rounding(recorded):
+        evaluate(primals)
+    return errors
 
 
 @contextmanager

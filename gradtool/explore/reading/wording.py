@@ -35,10 +35,8 @@ _ANY_SIZE = re.compile(
     re.I,
 )
 
-_STABLE = re.compile(
-    r"log_?softmax|logsumexp|log_?sigmoid|softplus|logaddexp|log1p\([^)]*exp\(\s*-", re.I
-)
-"""Matches what computes the logarithm of exponentials of any size."""
+_STABLE = re.compile(r"log1p\([^)]*exp\(\s*-[^)]*abs")
+"""Matches what is written out to compute the logarithm of exponentials of any size."""
 
 _POSITIVE = re.compile(
     r"positive|non-?negative|probabilit|\bbetween 0\b|\[0, ?1|\(0, ?1|> ?0\b|>= ?0\b|simplex", re.I

@@ -1,0 +1,124 @@
+"""The search for arguments at which a straight-through estimator is not what it is at the cases.
+
+A quantizer rounds, and its documented gradient is that of forward with the identity in the place of
+rounding. Where that is what backward returns at every case, it has to be so at others: for numbers
+beyond the range to which forward clamps, for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from gradtool.adapters.common.through_rounding import as_identity
+from gradtool.cases.sources import ResolvedCase
+from gradtool.collect.checkable import Checkable
+from gradtool.config.settings import Settings
+from gradtool.explore.coverage import Branches
+from gradtool.explore.explorer import Discovered, confirmed
+from gradtool.explore.families import Turns, variants
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.shrink import shrunk
+from gradtool.explore.trial import cotangents_of, observe, recorded_gradients
+from gradtool.verify.examine import Outcome
+from gradtool.verify.protocol.observation import Array
+from gradtool.verify.rules import codes
+
+_MOST_TRIED = {"quick": 60, "deep": 600}
+"""Variants of all cases."""
+
+_MOST_CONFIRMED = 3
+"""Variants that are checked in full."""
+
+_RTOL = 1e-9
+"""Difference of two gradients, next to the largest entry, that is rounding."""
+
+
+_HINT = (
+    "at the case it is the derivative of forward with the identity in the place of rounding, as a "
+    "docstring says, and here it is not"
+)
+
+
+def explore_surrogate(
+    checkable: Checkable, cases: Sequence[ResolvedCase], settings: Settings
+) -> list[Discovered]:
+    """Find a variant of `cases` at which a straight-through estimator has another gradient.
+
+    Nothing is found for a Function that is none at some case.
+    """
+    points = [Point.of(checkable, case, settings.device) for case in cases]
+    pairs = list(zip(cases, points, strict=True))
+    if any(_differing(checkable, at, case.seed) != [] for case, at in pairs):
+        return []
+    for case, variant in islice(_suspects(checkable, pairs, settings), _MOST_CONFIRMED):
+        names = _differing(checkable, variant.point, case.seed) or []
+        for outcome in confirmed(checkable, case, variant, [codes.WRONG_GRADIENT]):
+            return [Discovered(case, variant, _about(names, outcome))]
+    return []
+
+
+def _about(names: Sequence[str], outcome: Outcome) -> Outcome:
+    """The outcome for the arguments whose gradient is another one; the others have a surrogate."""
+    flaws = [
+        replace(flaw, hint=_HINT)
+        for flaw in outcome.flaws
+        if flaw.evidence is not None and flaw.evidence.argument in names
+    ]
+    return replace(outcome, flaws=tuple(flaws) or outcome.flaws)
+
+
+def _suspects(
+    checkable: Checkable, cases: Sequence[tuple[ResolvedCase, Point]], settings: Settings
+) -> Iterator[tuple[ResolvedCase, Variant]]:
+    """Yield variants at which the gradient is another one, as small as they can be."""
+    for case, point in cases:
+
+        def is_other(variant: Variant, seed: int = case.seed) -> bool:
+            return bool(_differing(checkable, variant.point, seed))
+
+        stream = variants(checkable, case, point, Branches(checkable), Turns(), ())
+        for variant in islice(stream, _MOST_TRIED[settings.explore] // len(cases)):
+            if variant.along is None and is_other(variant):
+                yield case, shrunk(variant, is_other)
+
+
+def _differing(checkable: Checkable, point: Point, seed: int) -> list[str] | None:
+    """The arguments for which backward does not take rounding for the identity.
+
+    None where that is not known.
+    """
+    seen = observe(checkable, point)
+    if seen is None:
+        return None
+    function, started = seen
+    cotangents = cotangents_of(started.seen, seed)
+    ways = []
+    try:
+        found = started.gradients(cotangents)
+        for context in as_identity(function.evaluate, function.primals):
+            with context:
+                ways.append(recorded_gradients(function, cotangents))
+    except Exception:  # The user's code may raise anything.
+        return None
+    known = [way for way in ways if way is not None]
+    if not known:
+        return None
+    return [
+        argument.name
+        for argument, mine, *others in zip(function.arguments, found, *known, strict=True)
+        if not _is_one_of(mine, others)
+    ]
+
+
+def _is_one_of(found: Array | None, others: Sequence[Array | None]) -> bool:
+    """Return True if each entry of a gradient is that of one of the others."""
+    given = [each for each in others if each is not None]
+    if found is None:
+        return not any(each.any() for each in given)
+    size = max((float(np.abs(each).max(initial=0.0)) for each in given), default=0.0)
+    is_near = [np.abs(found - each) <= _RTOL * size for each in given if each.shape == found.shape]
+    return bool(np.any(is_near, axis=0).all()) if is_near else not found.any()

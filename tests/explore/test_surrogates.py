@@ -1,0 +1,65 @@
+"""A documented straight-through estimator is checked beside its cases as what it is at them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradtool.results.report import Severity
+from gradtool.run.runner import check
+from tests.options import check_options
+
+QUANTIZER = '''
+"""A quantizer with a straight-through estimator, which learns the size of its steps."""
+import torch
+
+
+class Quantizer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, low=-4, high=3):
+        v = x / step
+        ctx.save_for_backward(v)
+        ctx.bounds = low, high
+        return {forward} * step
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, g):
+        (v,) = ctx.saved_tensors
+        low, high = ctx.bounds
+        inside = (v >= low) & (v <= high)
+        of_step = torch.where(inside, v.round() - v, {outside})
+        return g * inside, (g * of_step).sum(), None, None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([0.31, -0.44, 1.9, -0.13, 0.05], dtype=torch.double, requires_grad=True)
+        yield x, torch.tensor(0.2, dtype=torch.double, requires_grad=True)
+'''
+RIGHT = "v.clamp(low, high)"
+FORWARDS = ["v.clamp(low, high).round()", "v.round().clamp(low, high)"]
+
+
+def _errors(folder: Path, code: str) -> list[str]:
+    (folder / "ops.py").write_text(code)
+    report = check(check_options(paths=(str(folder / "ops.py"),), explore="quick"))
+    return [each.message for each in report.findings() if each.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize("forward", FORWARDS)
+def test_a_right_quantizer_passes(tmp_path: Path, forward: str) -> None:
+    assert _errors(tmp_path, QUANTIZER.format(forward=forward, outside=RIGHT)) == []
+
+
+@pytest.mark.parametrize("forward", FORWARDS)
+@pytest.mark.parametrize("outside", ["torch.full_like(v, high)", "torch.minimum(v, 0 * v + high)"])
+def test_what_is_wrong_below_the_range_is_found(tmp_path: Path, forward: str, outside: str) -> None:
+    (message,) = _errors(tmp_path, QUANTIZER.format(forward=forward, outside=outside))
+    assert message.startswith("gradient of `step` differs")
+    assert "found by exploration" in message
+
+
+def test_what_is_no_derivative_through_rounding_at_its_case_is_left_alone(tmp_path: Path) -> None:
+    slower = QUANTIZER.replace("(g * of_step)", "0.1 * (g * of_step)")
+    assert _errors(tmp_path, slower.format(forward=FORWARDS[0], outside=RIGHT)) == []
