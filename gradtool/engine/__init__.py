@@ -63,8 +63,8 @@ _FUNCTIONS = {
 
 _SUBMODULES = frozenset(
     """
-    __config__ cuda fft jit library linalg masked nn ops profiler random serialization sparse
-    special testing utils
+    __config__ cuda distributions fft jit library linalg masked nn ops profiler random
+    serialization sparse special testing utils
     """.split()  # noqa: SIM905 - as below
 )
 """Submodules that are imported on first use."""

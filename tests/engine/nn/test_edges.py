@@ -179,12 +179,24 @@ CONVOLVING = """
     f.conv_tbc(t.ones(4, 2, 3), t.ones(2, 3, 5), t.ones(5))
 """
 
+SCORING = """
+    f.binary_cross_entropy_with_logits(t.ones(3), t.ones(3, dtype=t.int64))
+    f.binary_cross_entropy_with_logits(t.ones(3), t.ones(3, dtype=t.uint8))
+    f.binary_cross_entropy_with_logits(t.ones(3), t.ones(3, dtype=t.float64))
+    f.binary_cross_entropy_with_logits(t.ones(3, dtype=t.float64), t.ones(3))
+    f.binary_cross_entropy_with_logits(t.ones(3), t.ones(3, dtype=t.float16), t.ones(3))
+    f.multilabel_soft_margin_loss(t.ones(2, 3), t.ones(2, 3, dtype=t.int64))
+    f.multilabel_soft_margin_loss(t.ones(2, 3, dtype=t.float64), t.ones(2, 3), t.ones(3))
+"""
+
 
 def calls(text: str) -> list[str]:
     return [each.strip() for each in text.strip().splitlines()]
 
 
-CALLS = calls(NORMALIZING + DROPPING + FOLDING + PADDING + SAMPLING + TOP_LEVEL + CONVOLVING)
+CALLS = calls(
+    NORMALIZING + DROPPING + FOLDING + PADDING + SAMPLING + TOP_LEVEL + CONVOLVING + SCORING
+)
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -14,10 +14,10 @@ from gradtool.engine._ops.core.batching import together_along_dim
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
+from gradtool.engine._ops.core.inplace import check_cast
 from gradtool.engine._ops.core.kinds import Product, binary, linear
 from gradtool.engine._ops.core.node_names import node_name, saving
 from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
 from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._ops.indexing.gathering import (
@@ -356,18 +356,25 @@ def binary_cross_entropy_with_logits(
 
     Raises:
         ValueError: input and target differ in shape.
+        RuntimeError: the target has integers.
     """
     if target.shape != input.shape:
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
+    check_cast(input, target)
     of_ones: Any = 1 if pos_weight is None else (pos_weight - 1) * target + 1
-    # `log(1 + exp(-input))` would overflow for very negative scores.
-    loss = (1 - target) * input + of_ones * logaddexp(-input, 0.0)
+    loss = _of_scores(input, target, of_ones)
     loss = loss if weight is None else loss * weight
-    # A weight of a wider dtype does not widen the loss.
-    loss = loss.to(result_type(input, target))
+    # The loss has the dtype of the target, even if the input or a weight is wider.
+    loss = loss.to(target.dtype)
     return reduced(loss, legacy(reduction, size_average, reduce))
+
+
+def _of_scores(input: Tensor, target: Tensor, of_ones: Any = 1) -> Tensor:
+    # `log(1 + exp(-input))` would overflow for very negative scores.
+    loss: Tensor = (1 - target) * input + of_ones * logaddexp(-input, 0.0)
+    return loss
 
 
 def multilabel_soft_margin_loss(
@@ -379,7 +386,8 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Mean over the classes of `binary_cross_entropy_with_logits`."""
-    loss = binary_cross_entropy_with_logits(input, target, weight, reduction="none")
+    loss = _of_scores(input, target)
+    loss = loss if weight is None else loss * weight
     return reduced(loss.mean(-1), legacy(reduction, size_average, reduce))
 
 
