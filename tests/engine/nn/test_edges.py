@@ -186,6 +186,9 @@ SCORING = """
     f.binary_cross_entropy_with_logits(t.ones(3, dtype=t.float64), t.ones(3))
     f.binary_cross_entropy_with_logits(t.ones(3), t.ones(3, dtype=t.float16), t.ones(3))
     f.multilabel_soft_margin_loss(t.ones(2, 3), t.ones(2, 3, dtype=t.int64))
+    f.multilabel_soft_margin_loss(t.ones(2, 3, dtype=t.int64), t.ones(2, 3))
+    f.multilabel_soft_margin_loss(t.ones(2, 3), t.ones(3))
+    f.multilabel_soft_margin_loss(t.ones(3), t.ones(2, 3))
     f.multilabel_soft_margin_loss(t.ones(2, 3, dtype=t.float64), t.ones(2, 3), t.ones(3))
 """
 

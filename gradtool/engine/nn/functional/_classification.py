@@ -377,6 +377,7 @@ def _of_scores(input: Tensor, target: Tensor, of_ones: Any = 1) -> Tensor:
     return loss
 
 
+@takes(REAL, "log_sigmoid_cpu", fused=True)
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -388,7 +389,8 @@ def multilabel_soft_margin_loss(
     """Mean over the classes of `binary_cross_entropy_with_logits`."""
     loss = _of_scores(input, target)
     loss = loss if weight is None else loss * weight
-    return reduced(loss.mean(-1), legacy(reduction, size_average, reduce))
+    loss = loss.sum(input.ndim - 1) / input.size(-1)  # Of the input, if the target has more.
+    return reduced(loss, legacy(reduction, size_average, reduce))
 
 
 __all__ = [
