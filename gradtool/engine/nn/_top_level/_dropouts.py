@@ -1,4 +1,4 @@
-"""Dropouts that are told whether to train, and their forms in place."""
+"""Dropouts with a flag for training, and their forms in place."""
 
 from __future__ import annotations
 
