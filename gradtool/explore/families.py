@@ -30,11 +30,18 @@ from gradtool.explore.reading.source import (
     words,
 )
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.trial import exact_gradients, read_as_symmetric
+from gradtool.explore.trial import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.variants.documented import documented
 from gradtool.explore.variants.extents import beside_options, extents, integers
 from gradtool.explore.variants.guided import guided
-from gradtool.explore.variants.indices import from_the_end, ignored, regrouped, repeated, segments
+from gradtool.explore.variants.indices import (
+    equal_keys,
+    from_the_end,
+    ignored,
+    regrouped,
+    repeated,
+    segments,
+)
 from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.variants.masks import masks
@@ -188,7 +195,9 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "values": lambda: values(point, draws("values"), is_scaled=is_scaled),
         "reversed axes": lambda: reversed_axes(point),
         "constants": lambda: less_special(point),
-        "learned tensors": lambda: learned(point, is_asked=asks_for_needed(function)),
+        "learned tensors": lambda: learned(
+            point, changed_arguments(checkable, point), is_asked=asks_for_needed(function)
+        ),
         "complex numbers": lambda: turned(function, point),
         "signs": lambda: both_signs(function, point),
         "norms of rows": lambda: other_lengths(function, point),
@@ -210,6 +219,7 @@ def _of_indices(checkable: Checkable, point: Point) -> dict[str, Family]:
     return {
         "counts": lambda: _unless(said.needs_nonzero, counts(function, point)),
         "indices": lambda: _unless(said.needs_distinct, repeated(function, point)),
+        "equal keys": lambda: _unless(said.needs_distinct, equal_keys(function, point)),
         "indices from the end": lambda: from_the_end(checkable, point),
         "segments": lambda: segments(point),
         "groups": lambda: regrouped(function, point, may_be_empty=not said.needs_some),

@@ -294,6 +294,15 @@ def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, 
     return _by_position(function, recorded_gradients(function, cotangents_of(started.seen, seed)))
 
 
+def changed_arguments(checkable: Checkable, point: Point) -> set[int]:
+    """The positions of the arguments that forward changes in place."""
+    observed = observe(checkable, point)
+    if observed is None:
+        return set()
+    function, started = observed
+    return {function.arguments[index].position for index in started.seen.mutated_arguments}
+
+
 def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
     """The gradients of backward for the same cotangents; empty if forward or backward raises."""
     observed = observe(checkable, point)

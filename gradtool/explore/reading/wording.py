@@ -35,7 +35,7 @@ _ANY_SIZE = re.compile(
     re.I,
 )
 
-_STABLE = re.compile(r"log1p\([^)]*exp\(\s*-[^)]*abs")
+_STABLE = re.compile(r"log1p\([^)]*exp\(\s*-")
 """Matches what is written out to compute the logarithm of exponentials of any size."""
 
 _POSITIVE = re.compile(
@@ -130,8 +130,12 @@ class Wording:
 
     @cached_property
     def needs_order(self) -> bool:
-        """The source or a docstring speaks of what is sorted or lies together."""
-        return bool(_SORTED.search(f"{self._code}\n{self.docstrings}"))
+        """Forward or a docstring speaks of what is sorted or lies together.
+
+        A backward that relies on it may do so by mistake.
+        """
+        forward, _, _ = self._code.partition("def backward")
+        return bool(_SORTED.search(f"{forward}\n{self.docstrings}"))
 
     @cached_property
     def needs_distinct(self) -> bool:

@@ -43,6 +43,22 @@ def repeated(function: Any, point: Point) -> Iterator[Variant]:
             yield from _with_repeats(point, at, array)
 
 
+def equal_keys(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which two numbers without a gradient are equal, where forward orders them.
+
+    Tied times, for one, which a backward that sorts may take apart.
+    """
+    ordered = _compared_with_itself(function, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+    for at, array in point.continuous():
+        flat = array.reshape(-1)
+        is_key = point.names[at] in ordered and at not in point.tracked
+        if is_key and len(np.unique(flat)) == flat.size > 1:
+            tied = flat.copy()
+            tied[-1] = tied[0]
+            change = f"two entries of `{point.names[at]}` are equal"
+            yield Variant(point.having({at: tied.reshape(array.shape)}), change)
+
+
 def from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
     """Yield variants with indices counted from the end, if forward reads the same entries."""
     read, _ = _read_by(checkable.obj)
@@ -86,7 +102,7 @@ def regrouped(function: Any, point: Point, *, may_be_empty: bool) -> Iterator[Va
         is_flat = array.ndim == 1 and bool((np.diff(array) >= 0).all())
         if is_flat and array[0] == 0 and not wording(function).needs_order:
             change = f"`{point.names[at]}` is not sorted"
-            yield Variant(point.having({at: np.roll(array, 1)}), change)
+            yield Variant(point.having({at: _mixed(array)}), change)
         middle, instead = found[len(found) // 2], found[len(found) // 2 - 1]
         places = np.flatnonzero(array == middle)
         gone, alone = array.copy(), array.copy()
@@ -98,6 +114,14 @@ def regrouped(function: Any, point: Point, *, may_be_empty: bool) -> Iterator[Va
             yield Variant(
                 point.having({at: alone}), f"`{point.names[at]}` contains {middle} only once"
             )
+
+
+def _mixed(array: Array) -> Array:
+    """The entries in another order, in which members of a group do not lie together if possible."""
+    swapped = array.copy()
+    swapped[[0, -1]] = array[[-1, 0]]
+    orders = (swapped, np.concatenate([array[::2], array[1::2]]), np.roll(array, 1))
+    return max(orders, key=lambda order: int((np.diff(order) != 0).sum()))
 
 
 def segments(point: Point) -> Iterator[Variant]:
@@ -152,14 +176,16 @@ def _compared(function: Any) -> set[tuple[str, str]]:
     }
 
 
-def _compared_with_itself(function: Any) -> set[str]:
-    """Names of which forward compares entries with each other for equality, or copies of them."""
+def _compared_with_itself(
+    function: Any, by: tuple[type[ast.cmpop], ...] = (ast.Eq, ast.NotEq)
+) -> set[str]:
+    """Names of which forward compares entries, or copies of them, with each other."""
     methods = trees(getattr(function, "forward", function))
     compared = {
         name
         for tree in methods
         for node in ast.walk(tree)
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], by)
         for name in _names(node.left) & _names(node.comparators[0])
     }
     copied = {

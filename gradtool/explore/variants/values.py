@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -144,13 +144,15 @@ def counts(function: Any, point: Point) -> Iterator[Variant]:
             yield Variant(point.having({at: holed}), change, may_be_outside=True)
 
 
-def learned(point: Point, *, is_asked: bool) -> Iterator[Variant]:
+def learned(point: Point, changed: Collection[int], *, is_asked: bool) -> Iterator[Variant]:
     """Yield variants in which one more tensor requires a gradient, if backward computes it.
 
-    Where backward asks which gradients are needed (`is_asked`), it must not raise for one.
+    Where backward asks which gradients are needed (`is_asked`), it must not raise for one. What
+    forward changes in place (`changed`) is a buffer.
     """
     for at, array in point.continuous():
-        if at not in point.tracked and array.dtype.kind == "f" and not is_integral(array):
+        is_free = at not in point.tracked and at not in changed
+        if is_free and array.dtype.kind == "f" and not is_integral(array):
             wanted = replace(point, tracked=point.tracked | {at})
             change = f"`{point.names[at]}` requires a gradient"
             yield Variant(wanted, change, may_lack=at, may_raise=not is_asked)

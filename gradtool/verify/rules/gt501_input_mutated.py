@@ -5,8 +5,8 @@ What it does
 
 Compares the values of every input before and after forward. Inputs passed to ``ctx.mark_dirty`` may
 change. For an input that requires a gradient, a change is an error; for any other input, a warning.
-It is only a note for a buffer of statistics, such as the ``running_mean`` of a batch norm: an input
-without a gradient whose name says that forward updates it.
+It is only a note for a buffer, such as the ``running_mean`` of a batch norm or a queue: an input
+without a gradient of which its name, or a docstring, says that forward updates it.
 
 Why it matters
 --------------
@@ -71,8 +71,8 @@ if TYPE_CHECKING:
 
 
 _STATE = re.compile(
-    r"(^|_)(running|moving|ema|avg|averages?|buf|buffers?|stats?|state|counts?|counter|num_batches|"
-    r"history|usage|cache|momentum|cluster_size)(_|$)"
+    r"(^|_)(run|running|moving|ema|avg|averages?|buf|buffers?|stats?|state|counts?|counter|"
+    r"num_batches|history|usage|cache|queue|momentum|cluster_size)(_|$)"
 )
 """Names of inputs that a Function updates at each call."""
 
@@ -91,14 +91,21 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(
             message=f"forward changes `{argument.name}` in place without marking it dirty",
             hint=f"compute a new tensor, or call ctx.mark_dirty({argument.name}) and return it",
-            severity=_severity(argument),
+            severity=_severity(argument, subject.function.docstrings),
         )
 
 
-def _severity(argument: Argument) -> Severity | None:
+def _severity(argument: Argument, docstrings: str) -> Severity | None:
     if argument.differentiable:
         return None
-    return Severity.NOTE if _STATE.search(argument.name) else Severity.WARNING
+    is_state = _STATE.search(argument.name) or _says_updated(argument.name, docstrings)
+    return Severity.NOTE if is_state else Severity.WARNING
+
+
+def _says_updated(name: str, docstrings: str) -> bool:
+    """Return True if a clause about an argument calls it a buffer, or says that it is updated."""
+    clause = rf"\b{re.escape(name)}\b[^.;]*\b(buffers?|updated|overwritten|in[- ]place)\b"
+    return re.search(clause, docstrings, re.IGNORECASE) is not None
 
 
 RULE = Rule(

@@ -75,3 +75,47 @@ class LiftedNorm(Function):
     def sample_inputs() -> Any:
         x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
         return x.requires_grad_()
+
+
+class QueueScores(Function):
+    """Scores against a bank, a buffer of which the last rows are overwritten by the keys."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, keys: Tensor, bank: Tensor) -> Tensor:
+        assert keys.shape == x.shape
+        assert len(bank) >= len(keys)
+        before = bank.clone()
+        bank[len(bank) - len(keys) :] = keys
+        ctx.save_for_backward(before)
+        return x @ before.t()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (before,) = ctx.saved_tensors
+        return grad_output @ before, None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3)
+        bank = torch.linspace(0.1, 1.2, 12, dtype=torch.float64).reshape(4, 3)
+        return x.requires_grad_(), x.detach().sin(), bank
+
+
+class OrderedHazard(Function):
+    """Sum of the risks of all whose time is not less than that of each entry."""
+
+    @staticmethod
+    def forward(ctx: Any, risk: Tensor, time: Tensor) -> Tensor:
+        at_risk = (time[None, :] >= time[:, None]).to(risk.dtype)
+        ctx.save_for_backward(at_risk)
+        return at_risk @ risk
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (at_risk,) = ctx.saved_tensors
+        return at_risk.t() @ grad_output, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        risk = torch.linspace(-1, 1, 5, dtype=torch.float64).requires_grad_()
+        return risk, torch.tensor([3.0, 1.0, 2.5, 7.0, 4.2], dtype=torch.float64)

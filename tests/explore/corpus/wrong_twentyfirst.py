@@ -110,3 +110,50 @@ class DistilledLogits(Function):
             (logits.requires_grad_(), torch.sigmoid(2 * logits.detach())),
             (logits, torch.sigmoid(2 * logits.detach()), 4.0),
         ]
+
+
+class MeanOfGroups(Function):
+    """x (N, D), group (N,), number of groups: the mean of each, zero for one without members."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Tensor, groups: int) -> Tensor:
+        count = torch.bincount(group, minlength=groups).clamp(min=1).to(x.dtype)
+        ctx.save_for_backward(group)
+        return x.new_zeros(groups, x.shape[1]).index_add(0, group, x) / count[:, None]
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (group,) = ctx.saved_tensors
+        _, run, sizes = torch.unique_consecutive(group, return_inverse=True, return_counts=True)
+        return grad_output[group] / sizes[run].to(grad_output.dtype)[:, None], None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(6, 2)
+        return x.requires_grad_(), torch.tensor([0, 0, 1, 1, 1, 2]), 3
+
+
+class PartialLikelihood(Function):
+    """Log-likelihood of Cox; those at risk at an event are all whose time is not less."""
+
+    @staticmethod
+    def forward(ctx: Any, risk: Tensor, time: Tensor) -> Tensor:
+        at_risk = time[None, :] >= time[:, None]
+        ctx.save_for_backward(risk, time)
+        hidden = risk[None, :].masked_fill(~at_risk, float("-inf"))
+        return (risk - torch.logsumexp(hidden, 1)).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        risk, time = ctx.saved_tensors
+        order = torch.argsort(time, descending=True, stable=True)
+        found = risk[order]
+        total = torch.logcumsumexp(found, 0)
+        hazard = torch.exp(found[:, None] - total[None, :]).triu().sum(1)
+        return grad_output * torch.zeros_like(risk).index_add(0, order, 1 - hazard), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        risk = torch.linspace(-1, 1, 5, dtype=torch.float64).requires_grad_()
+        return risk, torch.tensor([3.0, 1.0, 2.5, 7.0, 4.2], dtype=torch.float64)
