@@ -125,6 +125,8 @@ class Variant:
     """An argument that may have no gradient."""
     only_finite: bool = False
     """It lies where derivatives may jump or lose digits, but where a gradient must be finite."""
+    is_lifted: bool = False
+    """Forward computes in more digits than the arguments have, so that backward has to as well."""
     is_for_batches: bool = False
     """It is for rules about batches: what backward does wrong there may be outside the domain."""
     may_be_outside: bool = False

@@ -47,6 +47,9 @@ _LARGEST_USUAL = 64.0
 """Values beyond this saturate a softmax in float32. As at 0, a right gradient may be a quotient of
 two zeros there, unless the documentation speaks of such values."""
 
+_FAR_OFF = 0.5
+"""Difference, next to the largest entry of a gradient in half precision, that is a mistake."""
+
 _LARGEST = 1e100
 """Outputs beyond this have left the range in which roundings are known."""
 
@@ -207,7 +210,8 @@ def _compared(
     if variant.may_be_outside and not all(map(_is_finite, found)):
         return Trial(Answer.REFUSED, 5)
     if variant.only_finite and all(map(_is_finite, found)):
-        return Trial(Answer.RIGHT, 5)
+        is_off = variant.is_lifted and any(map(_is_far_off, found, exact))
+        return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
     is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
     if (variant.is_plain or variant.growth is not None) and not _fit(found, exact):
         # PyTorch refuses such a gradient, as if backward raised.
@@ -401,6 +405,14 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
 def _is_near(point: Point) -> bool:
     """Return True if no value is large."""
     return all(np.abs(array).max(initial=0.0) <= _LARGEST_USUAL for _, array in point.continuous())
+
+
+def _is_far_off(found: Array | None, exact: Array | None) -> bool:
+    """Return True for a gradient that is wrong by more than digits."""
+    if found is None or exact is None or found.shape != exact.shape:
+        return False
+    size = float(np.abs(exact).max(initial=0.0))
+    return float(np.abs(found - exact).max(initial=0.0)) > _FAR_OFF * size
 
 
 def _fit(found: Sequence[Array | None], exact: Sequence[Array | None]) -> bool:

@@ -239,7 +239,8 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         half = _cast(
             point, doubles, {at: scale * e for at, e in drawn_for_half.items()}, np.float16
         )
-        yield Variant(half, "all tensors are float16 and large", only_finite=True)
+        change = "all tensors are float16 and large"
+        yield Variant(half, change, only_finite=True, is_lifted=True)
     named = {point.names[at]: at for at in movable}
     spread: dict[int, Array] = {}
     for one, other in sorted(subtracted(function)):

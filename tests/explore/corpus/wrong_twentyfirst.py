@@ -157,3 +157,29 @@ class PartialLikelihood(Function):
     def sample_inputs() -> Any:
         risk = torch.linspace(-1, 1, 5, dtype=torch.float64).requires_grad_()
         return risk, torch.tensor([3.0, 1.0, 2.5, 7.0, 4.2], dtype=torch.float64)
+
+
+class UnliftedNorm(Function):
+    """Root mean square over the last axis; forward lifts half precision to single."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, eps: float = 1e-6) -> Tensor:
+        wide = x.float() if x.dtype == torch.float16 else x
+        scale = torch.rsqrt((wide * wide).mean(-1, keepdim=True) + eps)
+        ctx.save_for_backward(x)
+        ctx.eps = eps
+        return (wide * scale).to(x.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        scale = torch.rsqrt((x * x).sum(-1, keepdim=True) / x.shape[-1] + ctx.eps)
+        unit = x * scale
+        along = (grad_output * unit).mean(-1, keepdim=True)
+        return scale * (grad_output - unit * along), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+        return x.requires_grad_()
