@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 CUPY = "14.2.0"
 CYTHON = ">=3.2,<3.3"
@@ -73,8 +74,10 @@ def _fetch(work: Path) -> None:
     _run([*download, "--no-binary", "cupy", f"cupy=={CUPY}"], env=stub)
     _run([*download, _HEADERS])
     (source,) = work.glob("cupy-*.tar.gz")
+    # Python has filters since 3.11.4.
+    safely: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(source) as archive:
-        archive.extractall(work, filter="data")
+        archive.extractall(work, **safely)
     shutil.move(work / f"cupy-{CUPY}" / "cupy_backends", work)
     (headers,) = work.glob("nvidia_cuda_runtime*.whl")
     with zipfile.ZipFile(headers) as wheel:

@@ -73,6 +73,13 @@ def test_transformers_agree(norm_first: bool, batch_first: bool) -> None:
     assert_same(compute, 3)
 
 
+def test_an_activation_is_known_where_classes_override_functions() -> None:
+    engine.sparse_coo_tensor([[0]], [1.0], (2,))  # Its class overrides them.
+    layers = [engine.nn.TransformerEncoderLayer(4, 2, activation=each) for each in ("relu", "gelu")]
+    layers.append(engine.nn.TransformerEncoderLayer(4, 2))
+    assert [each.activation_relu_or_gelu for each in layers] == [1, 2, 1]
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_an_encoder_in_evaluation_leaves_padding_out() -> None:
     torch = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")

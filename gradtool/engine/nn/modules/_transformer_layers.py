@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import unwrap
 from typing import Any
 
 from gradtool.engine._tensor import Tensor
@@ -87,12 +88,14 @@ class TransformerEncoderLayer(_Layer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        chosen, kinds = self.activation, ((functional.relu, ReLU), (functional.gelu, GELU))
+        chosen: Any = self.activation
+        kinds: list[tuple[Any, type[Module]]] = [(functional.relu, ReLU), (functional.gelu, GELU)]
         self.activation_relu_or_gelu = next(
             (
                 number
                 for number, (function, kind) in enumerate(kinds, 1)
-                if chosen is function or isinstance(chosen, kind)
+                # Functions are wrapped once a class of tensors can override them.
+                if unwrap(chosen) is unwrap(function) or isinstance(chosen, kind)
             ),
             0,
         )
