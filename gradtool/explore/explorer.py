@@ -110,9 +110,8 @@ def _explored(
     search = _Search(checkable, settings, branches, found)
     search.left -= sum(branches.run(at, case.seed) for case, at in zip(cases, points, strict=True))
     turns = {id(case): Turns() for case in cases}
-    given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     streams = [
-        variants(checkable, case, at, branches, turns[id(case)], given_none)
+        variants(checkable, case, at, branches, turns[id(case)], points)
         for case, at in zip(cases, points, strict=True)
     ]
     named = [_named(stream, turns[id(case)]) for case, stream in zip(cases, streams, strict=True)]

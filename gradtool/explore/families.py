@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -91,14 +91,15 @@ def variants(
     point: Point,
     branches: Branches,
     turns: Turns,
-    given_none: Collection[str],
+    points: Sequence[Point],
 ) -> Iterator[Variant]:
     """Yield all variants of a case, whose arguments are `point`, that its docstrings allow.
 
-    What `branches` lacks comes first; the other families share the budget. `given_none` are the
-    arguments in whose place some case passes None.
+    What `branches` lacks comes first; the other families share the budget. `points` are those of
+    all cases: where one of them passes None, or breaks a condition, others may.
     """
-    kept = constraints(wording(checkable.obj).docstrings, trees(checkable.obj), point)
+    kept = constraints(wording(checkable.obj).docstrings, trees(checkable.obj), point, points)
+    given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     live = deque(
         (name, (each for each in stream if all(holds(each.point) for holds in kept)))
         for name, stream in _streams(checkable, case, point, branches, given_none)

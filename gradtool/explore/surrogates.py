@@ -22,17 +22,23 @@ from gradtool.explore.explorer import Discovered, confirmed
 from gradtool.explore.families import Turns, variants
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
-from gradtool.explore.trial import cotangents_of, observe, recorded_gradients
+from gradtool.explore.trial import (
+    cotangents_of,
+    observe,
+    recorded_gradients,
+    returned_gradients,
+)
+from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.rules import codes
+from gradtool.verify.rules import RULES, Flaw, codes
 from gradtool.verify.thresholds.comparison import DOUBLE_EPS
 
 _MOST_TRIED = {"quick": 60, "deep": 600}
 """Variants of all cases."""
 
-_MOST_CONFIRMED = 3
-"""Variants that are checked in full."""
+_NUDGE = 1e-3
+"""Part of itself by which a number is moved away from the end of a range."""
 
 _RTOL = 1e-9
 """Difference of two gradients, next to the largest entry, that is rounding."""
@@ -49,17 +55,38 @@ def explore_surrogate(
 ) -> list[Discovered]:
     """Find a variant of `cases` at which a straight-through estimator has another gradient.
 
-    Nothing is found for a Function that is none at some case.
+    Nothing is found for a Function that is none at some case, or lets all of a gradient pass.
     """
     points = [Point.of(checkable, case, settings.device) for case in cases]
     pairs = list(zip(cases, points, strict=True))
     if any(_differing(checkable, at, case.seed) != [] for case, at in pairs):
         return []
-    for case, variant in islice(_suspects(checkable, pairs, settings), _MOST_CONFIRMED):
+    if not any(_masks(checkable, at, case.seed) for case, at in pairs):
+        return []
+    for case, variant in _suspects(checkable, pairs, settings):
         names = _differing(checkable, variant.point, case.seed) or []
         for outcome in confirmed(checkable, case, variant, [codes.WRONG_GRADIENT]):
             return [Discovered(case, variant, _about(names, outcome))]
+        return [Discovered(case, variant, _by_itself(names))]
     return []
+
+
+def _masks(checkable: Checkable, point: Point, seed: int) -> bool:
+    """Return True for a gradient that is zero in places, as where a quantizer saturates.
+
+    One that passes everywhere may be meant to, wherever forward clamps.
+    """
+    found = returned_gradients(checkable, point, seed)
+    return any(each.size > 1 and not each.all() and bool(each.any()) for each in found.values())
+
+
+def _by_itself(names: Sequence[str]) -> Outcome:
+    """The outcome for arguments that have a surrogate, but another one than at the case."""
+    flaws = [
+        Flaw(message=f"gradient of `{name}` is not the derivative through rounding", hint=_HINT)
+        for name in names
+    ]
+    return Outcome(RULES[codes.WRONG_GRADIENT], Verdict.FAIL, flaws=tuple(flaws))
 
 
 def _about(names: Sequence[str], outcome: Outcome) -> Outcome:
@@ -79,13 +106,27 @@ def _suspects(
     for case, point in cases:
 
         def is_other(variant: Variant, seed: int = case.seed) -> bool:
-            return bool(_differing(checkable, variant.point, seed))
+            # Numbers at the very end of a range may count as inside or outside.
+            beside = (variant.point, _nudged(variant.point))
+            return all(_differing(checkable, each, seed) for each in beside)
 
-        stream = variants(checkable, case, point, Branches(checkable), Turns(), ())
+        stream = variants(
+            checkable, case, point, Branches(checkable), Turns(), [each for _, each in cases]
+        )
         for variant in islice(stream, _MOST_TRIED[settings.explore] // len(cases)):
             is_tie = variant.along is not None
             if not is_tie and _is_double(variant.point) and is_other(variant):
                 yield case, shrunk(variant, is_other)
+
+
+def _nudged(point: Point) -> Point:
+    """The point with each number that has a gradient a little larger or smaller."""
+    changed = {}
+    for at in point.tracked:
+        array = point.values[at]
+        turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+        changed[at] = array * (1 + _NUDGE * turns)
+    return point.having(changed)
 
 
 def _is_double(point: Point) -> bool:

@@ -48,8 +48,10 @@ def _errors(folder: Path, code: str) -> list[str]:
 
 
 @pytest.mark.parametrize("forward", FORWARDS)
-def test_a_right_quantizer_passes(tmp_path: Path, forward: str) -> None:
-    assert _errors(tmp_path, QUANTIZER.format(forward=forward, outside=RIGHT)) == []
+@pytest.mark.parametrize("inside", ["(v >= low) & (v <= high)", "(v > low) & (v < high)"])
+def test_a_right_quantizer_passes(tmp_path: Path, forward: str, inside: str) -> None:
+    code = QUANTIZER.replace("(v >= low) & (v <= high)", inside)
+    assert _errors(tmp_path, code.format(forward=forward, outside=RIGHT)) == []
 
 
 @pytest.mark.parametrize("forward", FORWARDS)
@@ -63,3 +65,40 @@ def test_what_is_wrong_below_the_range_is_found(tmp_path: Path, forward: str, ou
 def test_what_is_no_derivative_through_rounding_at_its_case_is_left_alone(tmp_path: Path) -> None:
     slower = QUANTIZER.replace("(g * of_step)", "0.1 * (g * of_step)")
     assert _errors(tmp_path, slower.format(forward=FORWARDS[0], outside=RIGHT)) == []
+
+
+FIXED = '''
+"""A quantizer with a straight-through estimator: zero where it saturates."""
+import torch
+
+
+class Fake(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale, signed=True):
+        low, high = (-4, 3) if signed else (0, 7)
+        ctx.save_for_backward((x / scale).round())
+        ctx.signed = signed
+        return (x / scale).round().clamp(low, high) * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        (q,) = ctx.saved_tensors
+        low, high = {bounds}
+        return g * ((q >= low) & (q <= high)), None, None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([0.31, -0.44, 1.9, -1.3, 0.05], dtype=torch.double, requires_grad=True)
+        yield x, 0.2
+'''
+
+
+def test_a_mask_of_another_range_is_found(tmp_path: Path) -> None:
+    assert _errors(tmp_path, FIXED.format(bounds="(-4, 3) if ctx.signed else (0, 7)")) == []
+    (message,) = _errors(tmp_path, FIXED.format(bounds="(-4, 3)"))
+    assert message.startswith("gradient of `x`")
+
+
+def test_what_passes_everywhere_is_left_alone(tmp_path: Path) -> None:
+    code = FIXED.format(bounds="(-4, 3)").replace("g * ((q >= low) & (q <= high))", "g.clone()")
+    assert _errors(tmp_path, code.replace("1.9, -1.3", "0.5, -0.1")) == []

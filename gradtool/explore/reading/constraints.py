@@ -32,20 +32,33 @@ _MOST_ENDS = 3
 """Entries of one edge or face, which are different vertices."""
 
 
-def constraints(text: str, methods: Sequence[ast.AST], case: Point) -> list[Constraint]:
-    """The constraints of a case with these docstrings, and with these definitions of methods."""
+def constraints(
+    text: str, methods: Sequence[ast.AST], case: Point, cases: Sequence[Point] = ()
+) -> list[Constraint]:
+    """The constraints of a case with these docstrings, and with these definitions of methods.
+
+    What a docstring states of an argument counts if all `cases` agree with all of it: "delay (n >
+    0) or advance (n < 0)" restricts nothing.
+    """
     ways = stated_shapes(text, case)
     found: list[Constraint] = []
     if ways:
         found.append(lambda point: any(agrees(shapes, point) for shapes in ways))
-    found += [
-        _as_constraint(each, ways[0] if ways else {}) for each in statements(text, set(case.names))
-    ]
+    found += _stated(text, ways[0] if ways else {}, [case, *cases])
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
     found += _multiples(text, case)
     found += _kept_apart(case)
     found += _in_order(case, methods)
     return [each for each in found if each(case)]
+
+
+def _stated(text: str, shapes: Shapes, cases: Sequence[Point]) -> list[Constraint]:
+    """The constraints on the values of those arguments of which no statement fails at a case."""
+    stated = [
+        (each.name, _as_constraint(each, shapes)) for each in statements(text, set(cases[0].names))
+    ]
+    broken = {name for name, holds in stated if not all(map(holds, cases))}
+    return [holds for name, holds in stated if name not in broken]
 
 
 def _as_constraint(statement: Statement, shapes: Shapes) -> Constraint:

@@ -104,7 +104,7 @@ def _severity(argument: Argument, docstrings: str) -> Severity | None:
 
 def _says_updated(name: str, docstrings: str) -> bool:
     """Return True if a clause about an argument calls it a buffer, or says that it is updated."""
-    clause = rf"\b{re.escape(name)}\b[^.;]*\b(buffers?|updated|overwritten|in[- ]place)\b"
+    clause = rf"\b{re.escape(name)}\b[^.;]*\b(buffers?|updated|overwritten)\b"
     return re.search(clause, docstrings, re.IGNORECASE) is not None
 
 

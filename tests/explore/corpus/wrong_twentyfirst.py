@@ -183,3 +183,27 @@ class UnliftedNorm(Function):
     def sample_inputs() -> Any:
         x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
         return x.requires_grad_()
+
+
+class ShiftedSignal(Function):
+    """Delay (n > 0) or advance (n < 0) a signal, with zeros at its end."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, n: int) -> Tensor:
+        ctx.n = n
+        return _shifted(x, n)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return _shifted(grad_output, -abs(ctx.n)), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        return torch.linspace(-1, 1, 8, dtype=torch.float64).reshape(2, 4).requires_grad_(), 2
+
+
+def _shifted(x: Tensor, n: int) -> Tensor:
+    zeros = torch.zeros_like(x[..., : abs(n)])
+    if n > 0:
+        return torch.cat([zeros, x[..., :-n]], -1)
+    return torch.cat([x[..., -n:], zeros], -1)
