@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -48,7 +49,9 @@ def test_all_is_what_is_typed_and_what_is_loaded() -> None:
 def test_every_name_is_the_one_of_its_home(name: str) -> None:
     value = getattr(gradtool, name)
     if name != "__version__":
-        assert value is getattr(importlib.import_module(gradtool._HOMES[name]), name)
+        home = getattr(importlib.import_module(gradtool._HOMES[name]), name)
+        # Functions are wrapped once another test has made a class that can override them.
+        assert inspect.unwrap(value) is inspect.unwrap(home)
     assert name in dir(gradtool)
 
 
