@@ -17,7 +17,7 @@ from gradtool.collect.source_loader import is_local
 def forge(source: Path, code: str) -> None:
     """Put a ``.pyc`` beside `source` that says it need not be compared with it."""
     place = Path(importlib.util.cache_from_source(str(source)))
-    place.parent.mkdir(exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     header = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)
     place.write_bytes(header + marshal.dumps(compile(code, str(source), "exec")))
 
