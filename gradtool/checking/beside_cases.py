@@ -34,9 +34,9 @@ def explored(
     came to its end.
     """
     settings, checkable = planned.unit.settings, planned.checkable
-    is_surrogate = any(map(_is_documented_surrogate, cases))
     if settings.explore == "off" or not settings.witness:
         return [], None
+    is_surrogate = any(_is_documented(check) for case in cases for check in case.result.checks)
     if not _may_be_explored(planned, cases, is_surrogate=is_surrogate):
         return [], None
     from gradtool.explore.explorer import Found, explore
@@ -86,10 +86,6 @@ def _may_be_explored(
             for check in case.result.checks
         )
     )
-
-
-def _is_documented_surrogate(case: Checked) -> bool:
-    return any(map(_is_documented, case.result.checks))
 
 
 def _is_documented(check: CheckResult) -> bool:

@@ -147,8 +147,8 @@ def _differing(checkable: Checkable, point: Point, seed: int) -> list[str] | Non
     ways = []
     try:
         found = started.gradients(cotangents)
-        for context in as_identity(function.evaluate, function.primals):
-            with context:
+        for begin in as_identity(function.evaluate, function.primals):
+            with begin():
                 ways.append(recorded_gradients(function, cotangents))
     except Exception:  # The user's code may raise anything.
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from gradtool.adapters.library import library
@@ -28,35 +29,31 @@ def through_rounding(evaluate: Evaluate, primals: Primals) -> list[Evaluate]:
         Forward without rounding, and forward with the rounding errors of `primals`; nothing if
         forward does not round.
     """
-    errors = _errors_of(evaluate, primals)
-    if not errors:
-        return []
-
-    def unrounded(primals: Primals) -> tuple[Array | None, ...]:
-        with _rounding(lambda _, exact: exact):
-            return evaluate(primals)
-
-    def with_errors(primals: Primals) -> tuple[Array | None, ...]:
-        left = iter(errors)
-        with _rounding(lambda _, exact: exact + next(left)):
-            return evaluate(primals)
-
-    return [unrounded, with_errors]
+    return [partial(_within, begin, evaluate) for begin in as_identity(evaluate, primals)]
 
 
-def as_identity(evaluate: Evaluate, primals: Primals) -> list[AbstractContextManager[None]]:
-    """Return contexts in which forward has the derivative of the identity where it rounds.
+def _within(
+    begin: Callable[[], AbstractContextManager[None]], evaluate: Evaluate, primals: Primals
+) -> tuple[Array | None, ...]:
+    with begin():
+        return evaluate(primals)
 
-    In the first nothing is rounded; in the second one call has the rounding errors of `primals`.
-    There are none for a forward that does not round.
+
+def as_identity(
+    evaluate: Evaluate, primals: Primals
+) -> list[Callable[[], AbstractContextManager[None]]]:
+    """Return what begins contexts in which rounding has the derivative of the identity.
+
+    In the first nothing is rounded; in the second one call to forward has the rounding errors of
+    `primals`. There are none for a forward that does not round.
     """
     errors = _errors_of(evaluate, primals)
-    left = iter(errors)
-    contexts: list[AbstractContextManager[None]] = [
-        _rounding(lambda _, exact: exact),
-        _rounding(lambda _, exact: exact + next(left)),
-    ]
-    return contexts if errors else []
+
+    def with_errors() -> AbstractContextManager[None]:
+        left = iter(errors)
+        return _rounding(lambda _, exact: exact + next(left))
+
+    return [lambda: _rounding(lambda _, exact: exact), with_errors] if errors else []
 
 
 def _errors_of(evaluate: Evaluate, primals: Primals) -> list[Any]:
