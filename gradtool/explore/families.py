@@ -197,7 +197,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "reversed axes": lambda: reversed_axes(point),
         "constants": lambda: less_special(point),
         "learned tensors": lambda: learned(
-            point, changed_arguments(checkable, point), is_asked=asks_for_needed(function)
+            point, partial(changed_arguments, checkable, point), is_asked=asks_for_needed(function)
         ),
         "complex numbers": lambda: turned(function, point),
         "signs": lambda: both_signs(function, point),

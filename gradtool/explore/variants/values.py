@@ -144,15 +144,22 @@ def counts(function: Any, point: Point) -> Iterator[Variant]:
             yield Variant(point.having({at: holed}), change, may_be_outside=True)
 
 
-def learned(point: Point, changed: Collection[int], *, is_asked: bool) -> Iterator[Variant]:
+def learned(
+    point: Point, find_changed: Callable[[], Collection[int]], *, is_asked: bool
+) -> Iterator[Variant]:
     """Yield variants in which one more tensor requires a gradient, if backward computes it.
 
     Where backward asks which gradients are needed (`is_asked`), it must not raise for one. What
-    forward changes in place (`changed`) is a buffer.
+    forward changes in place (`find_changed` runs it) is a buffer.
     """
-    for at, array in point.continuous():
-        is_free = at not in point.tracked and at not in changed
-        if is_free and array.dtype.kind == "f" and not is_integral(array):
+    free = [
+        at
+        for at, array in point.continuous()
+        if at not in point.tracked and array.dtype.kind == "f" and not is_integral(array)
+    ]
+    changed = find_changed() if free else ()
+    for at in free:
+        if at not in changed:
             wanted = replace(point, tracked=point.tracked | {at})
             change = f"`{point.names[at]}` requires a gradient"
             yield Variant(wanted, change, may_lack=at, may_raise=not is_asked)
