@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -108,7 +109,9 @@ def _is_among(primals: Primals, array: Any) -> bool:
 
 
 def _is_module(value: Any) -> bool:
-    return isinstance(value, library().torch.nn.Module)
+    # Loading the Modules takes longer than a case, and nothing is one before they are loaded.
+    loaded = sys.modules.get(f"{library().torch.__name__}.nn")
+    return loaded is not None and isinstance(value, loaded.Module)
 
 
 def _module_with(module: Any, change: _Change) -> Any:
