@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gradtool.adapters.common.binding import parameter_in_place_of_ctx
 from gradtool.adapters.common.module_call import ModuleCall
@@ -60,8 +62,7 @@ _LACKS = {
 """Errors that begin the refusal of arguments when no other arguments would help, and hints."""
 
 
-@dataclass(frozen=True, eq=False)
-class ResolvedCase:
+class ResolvedCase(msgspec.Struct, frozen=True, eq=False):
     """One set of arguments, ready for a Function."""
 
     name: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 import msgspec
+from msgspec.structs import replace
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.random_state import global_generators

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import Path
+
+import msgspec
 
 from gradtool.checking.plan import PlannedFunction
 from gradtool.config.settings import Settings
@@ -29,8 +30,7 @@ from gradtool.verify.rules import RULES, codes
 _WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED)
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """A checked case, with data that is useful only together with other cases."""
 
     result: CaseResult

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
+from msgspec import structs
 
 from gradtool.adapters.engines import BOTH, BUNDLED, TORCH, require_device_of
 from gradtool.cases.construction import construct
@@ -73,7 +73,7 @@ class WorkerSession:
         Raises:
             UsageError: It lacks a Function that was named.
         """
-        return msgspec.structs.replace(self._discovered(discovery), imported=imported_files())
+        return structs.replace(self._discovered(discovery), imported=imported_files())
 
     def _discovered(self, discovery: Discovery) -> DiscoveryResult:
         path, shown = Path(discovery.path), discovery.shown
@@ -308,10 +308,10 @@ def _with_second(
     others = (check for check in checked.result.checks if check.rule != found.rule)
     took = time.perf_counter() - started
     result = checked.result
-    result = msgspec.structs.replace(
+    result = structs.replace(
         result,
         checks=(*others, found),
         seconds=result.seconds + took,
         durations={**result.durations, found.rule: took} if planned.unit.settings.timed else {},
     )
-    return replace(checked, result=result)
+    return structs.replace(checked, result=result)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 _BASES = frozenset({"Function", "InplaceFunction", "NestedIOFunction"})
 _LIBRARIES = frozenset({"torch", "gradtool"})
@@ -21,8 +22,7 @@ IsFunction = Callable[[str], bool]
 Scoped = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(msgspec.Struct, frozen=True):
     """A class statement, or a call to ``type``, that makes a Function."""
 
     name: str
@@ -50,11 +50,10 @@ def declared_functions(tree: ast.Module, is_function: IsFunction | None = None) 
     return sorted(reader.found, key=lambda each: each.line)
 
 
-@dataclass
-class _Scope:
+class _Scope(msgspec.Struct):
     """The names of one module, class or function, and what they stand for."""
 
-    origins: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, str] = msgspec.field(default_factory=dict)
     outer: _Scope | None = None
     path: str = ""
     """Prefix of the names of the classes in it."""

@@ -10,11 +10,12 @@ import ast
 import inspect
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from types import MethodType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
+
+import msgspec
 
 from gradtool.adapters.common.binding import function_class
 from gradtool.adapters.common.recording import is_recording
@@ -23,8 +24,7 @@ from gradtool.collect.declared import Declared, declared_functions
 from gradtool.collect.factories import call_factory
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One Function of a module."""
 
     name: str

@@ -24,6 +24,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports, join_group_of_one
 from gradtool.collect.import_root import RESERVED, ImportRoot
 from gradtool.collect.slices import sliced
@@ -293,7 +295,7 @@ def parse_source(source: bytes, path: Path) -> ast.Module:
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
         location = Location(path=shown_path(path), line=getattr(error, "lineno", None))
         # Some errors of the parser name no file.
-        cause = replace(describe(error, path.parent), location=location)
+        cause = structs.replace(describe(error, path.parent), location=location)
         raise LoadError(f"is not valid Python: {cause.summary}", cause) from None
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, TracebackType
+
+import msgspec
 
 from gradtool.collect.import_root import ImportRoot
 from gradtool.collect.replacement import replaced, statement_at
@@ -22,8 +23,7 @@ _MOST = 300
 """Statements that are replaced before the import is given up."""
 
 
-@dataclass
-class Tolerance:
+class Tolerance(msgspec.Struct):
     """The statements that were replaced while one file was imported."""
 
     path: Path
@@ -32,8 +32,8 @@ class Tolerance:
     """The outermost package of the file, or its own name."""
     of_all_kinds: bool = False
     """Any statement at the top of the file may be replaced, not only an import."""
-    notes: list[str] = field(default_factory=list)
-    missing: set[str] = field(default_factory=set)
+    notes: list[str] = msgspec.field(default_factory=list)
+    missing: set[str] = msgspec.field(default_factory=set)
     """Dotted names of the modules that were not found."""
     first: Exception | None = None
     """What the import raised at first."""

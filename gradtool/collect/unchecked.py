@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+import msgspec
 
 
 class Purpose(enum.Enum):
@@ -21,8 +22,7 @@ class Purpose(enum.Enum):
     """There is no class: the code that makes it did not run."""
 
 
-@dataclass(frozen=True)
-class Unchecked:
+class Unchecked(msgspec.Struct, frozen=True):
     """The reason why a Function is not checked."""
 
     purpose: Purpose

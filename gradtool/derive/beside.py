@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
+from msgspec import structs
+
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.cases.arguments import show_arguments
 from gradtool.cases.sources import ResolvedCase
@@ -37,7 +39,9 @@ class Beside:
         """The same arguments as a case."""
         args, kwargs = self.found.variant.point.call()
         shown = show_arguments(self.checkable, args, kwargs)
-        return replace(self.found.case, name=name, args=tuple(args), kwargs=kwargs, arguments=shown)
+        return structs.replace(
+            self.found.case, name=name, args=tuple(args), kwargs=kwargs, arguments=shown
+        )
 
 
 def wrong_beside(planned: PlannedFunction, made: Any) -> Beside | None:

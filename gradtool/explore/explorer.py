@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
@@ -66,8 +67,7 @@ _LARGE = 200
 that a full check takes grows with their square."""
 
 
-@dataclass(frozen=True, eq=False)
-class Discovered:
+class Discovered(msgspec.Struct, frozen=True, eq=False):
     """A variant at which a Function is wrong, and the broken rule."""
 
     case: ResolvedCase

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+
+import msgspec
 
 from gradtool.adapters.common.batching import has_own_vmap
 from gradtool.adapters.common.random_state import generator
@@ -75,8 +76,7 @@ _MOST_TRIED = 4
 """Variants of one family in a turn, of which forward refuses all but the last."""
 
 
-@dataclass
-class Turns:
+class Turns(msgspec.Struct):
     """The turns of families, which depend on what became of the last variant."""
 
     family: str = ""

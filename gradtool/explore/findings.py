@@ -28,7 +28,7 @@ def _result(node: str, checkable: Checkable, found: Discovered, settings: Settin
         replace(flaw, message=f"{flaw.message}; found by exploration, {where}")
         for flaw in found.outcome.flaws
     )
-    result = check_result(node, checkable, replace(found.outcome, flaws=flaws), settings)
+    result = check_result(node, checkable, structs.replace(found.outcome, flaws=flaws), settings)
     case = written(checkable, found.variant.point)
     return structs.replace(
         result, findings=tuple(structs.replace(each, case=case) for each in result.findings)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.point import Point
@@ -31,7 +32,7 @@ def with_ignored_option(
     text = _explanation(checkable, case, variant, seed) if is_vague else None
     if text is None:
         return outcome
-    return replace(outcome, flaws=tuple(replace(flaw, hint=text) for flaw in outcome.flaws))
+    return structs.replace(outcome, flaws=tuple(replace(flaw, hint=text) for flaw in outcome.flaws))
 
 
 def _explanation(checkable: Checkable, case: Point, variant: Point, seed: int) -> str | None:

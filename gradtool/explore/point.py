@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from gradtool.adapters.common.binding import names_of
 from gradtool.adapters.library import library
 from gradtool.cases.arguments import placed
@@ -91,8 +93,7 @@ class Point:
         return placed(tensor, self.device, requires_grad=at in self.tracked)
 
 
-@dataclass(frozen=True, eq=False)
-class Growth:
+class Growth(msgspec.Struct, frozen=True, eq=False):
     """A change of an extent, beside twice the extent of the case.
 
     Whatever the extent has to be a multiple of, its double is one too.
@@ -104,8 +105,7 @@ class Growth:
     doubled: Point
 
 
-@dataclass(frozen=True, eq=False)
-class Variant:
+class Variant(msgspec.Struct, frozen=True, eq=False):
     """A point beside a case, and in words what is different."""
 
     point: Point

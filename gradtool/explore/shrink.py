@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.traits import reshaped, traits

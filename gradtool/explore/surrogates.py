@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
+from msgspec import structs
 
 from gradtool.adapters.common.through_rounding import as_identity
 from gradtool.cases.sources import ResolvedCase
@@ -96,7 +97,7 @@ def _about(names: Sequence[str], outcome: Outcome) -> Outcome:
         for flaw in outcome.flaws
         if flaw.evidence is not None and flaw.evidence.argument in names
     ]
-    return replace(outcome, flaws=tuple(flaws) or outcome.flaws)
+    return structs.replace(outcome, flaws=tuple(flaws) or outcome.flaws)
 
 
 def _suspects(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
@@ -67,8 +67,7 @@ class Answer(Enum):
     SUSPECT = "suspect"
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """The outcome of one variant, and the calls to the user's code that it took."""
 
     answer: Answer

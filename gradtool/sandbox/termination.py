@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gradtool.config.settings import Settings
 from gradtool.results.report import Location
@@ -16,8 +17,7 @@ from gradtool.sandbox.user_errors import describe
 from gradtool.verify.rules import codes
 
 
-@dataclass(frozen=True)
-class Termination:
+class Termination(msgspec.Struct, frozen=True):
     """Cause for which the code of a Function was cut short."""
 
     code: str

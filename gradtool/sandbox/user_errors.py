@@ -6,9 +6,10 @@ import functools
 import re
 import sys
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+
+import msgspec
 
 from gradtool.package import OWN_CODE
 from gradtool.results.paths import shown_path
@@ -16,8 +17,7 @@ from gradtool.results.report import Location
 from gradtool.sandbox import debugger
 
 
-@dataclass(frozen=True)
-class UserError:
+class UserError(msgspec.Struct, frozen=True):
     """An exception of the user's code, as text."""
 
     summary: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gradtool.results.report import Cost, Severity, Skip, SkipKind, Verdict
 from gradtool.verify.protocol.differentiable import Examinable
@@ -19,8 +20,7 @@ _BROKEN = (Verdict.FAIL, Verdict.ERROR)
 _FINE = (Verdict.PASS, Verdict.SKIPPED)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """The answer of one rule about one case."""
 
     rule: Rule

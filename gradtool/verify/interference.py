@@ -7,10 +7,10 @@ there: another mask, another index, another shape, another number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.protocol.coordinates import is_continuous
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 
-@dataclass(frozen=True)
-class InterferingCall:
+class InterferingCall(msgspec.Struct, frozen=True):
     """A call that works on its own, with its gradients."""
 
     function: Examinable

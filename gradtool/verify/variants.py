@@ -10,10 +10,11 @@ import ast
 import linecache
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from gradtool.results.report import Severity
@@ -50,8 +51,7 @@ _SAYS_COMPLEX = re.compile(r"\breal (or|and) complex\b|\bcomplex (or|and) real\b
 _MENTIONS_COMPLEX = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(msgspec.Struct, frozen=True):
     """The case's point in another real precision.
 
     `own` and `own_cotangents` are the same numbers in the case's own dtypes. `seen` is the call

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import signal
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gradtool.config.settings import Settings
 from gradtool.package import OWN_CODE
@@ -26,8 +27,7 @@ _SENT = {signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM}
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Death:
+class Death(msgspec.Struct, frozen=True):
     """The end of a worker."""
 
     status: int

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from gradtool.verify.oracle.classification import classify
 from gradtool.verify.oracle.difference_quotients import coordinate_line

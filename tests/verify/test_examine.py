@@ -279,7 +279,7 @@ def test_a_refused_gradient_is_told_by_its_rule(kind, code, function):
 
 
 def _with(observation, **fields):
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return replace(observation, **fields)
 

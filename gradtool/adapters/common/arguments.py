@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gradtool.adapters.library import library
@@ -18,8 +18,7 @@ from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Argument, Array, MemoryLayout, Primals
 
 
-@dataclass(frozen=True)
-class _Placement:
+class _Placement(msgspec.Struct, frozen=True):
     """Device and memory layout of the case's own tensor."""
 
     device: Any

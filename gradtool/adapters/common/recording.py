@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gradtool.adapters.common.binding import takes_ctx
@@ -36,8 +36,7 @@ _LIBRARY_ATTRIBUTES = {
 """Attributes of ctx that its own methods set."""
 
 
-@dataclass
-class Record:
+class Record(msgspec.Struct):
     """Record of one call to a Function. Stays empty for a plain callable."""
 
     ctx: Any = None
@@ -47,7 +46,7 @@ class Record:
     saved: tuple[Any, ...] = ()
     dirty: tuple[Any, ...] = ()
     non_differentiable: tuple[Any, ...] = ()
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = msgspec.field(default_factory=dict)
     """Attributes that the user set on ctx."""
     materializes: bool = True
     """True if undefined cotangents reach ``backward`` as zeros."""

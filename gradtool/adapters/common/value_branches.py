@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from types import CodeType
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.adapters.common.branches import OTHERS, Branch, Side
 from gradtool.adapters.common.executable_lines import codes_with_helpers
@@ -25,8 +26,7 @@ Sides = dict[str, Any]
 """For each side its mask, or True or False."""
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
+class Compared(msgspec.Struct, frozen=True, eq=False):
     """Values that a branch compares: an array, and what it is compared with."""
 
     value: Array
@@ -35,13 +35,12 @@ class Compared:
     """Nothing is said about which one is larger."""
 
 
-@dataclass(eq=False)
-class ValueBranches:
+class ValueBranches(msgspec.Struct, eq=False):
     """The sides that were there, those that were taken, and what was compared last."""
 
-    known: set[Side] = field(default_factory=set)
-    seen: set[Side] = field(default_factory=set)
-    compared: dict[Branch, Compared] = field(default_factory=dict)
+    known: set[Side] = msgspec.field(default_factory=set)
+    seen: set[Side] = msgspec.field(default_factory=set)
+    compared: dict[Branch, Compared] = msgspec.field(default_factory=dict)
 
     def add(self, branch: Branch, sides: Sides, compared: Compared | None) -> None:
         """Add one pass through a branch."""

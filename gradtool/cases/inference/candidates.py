@@ -12,8 +12,10 @@ import inspect
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.roles import Role, Shape, constant, roles, tensor
@@ -43,8 +45,7 @@ _STARRED_UNUSED = (0, 1, 2)
 """The same where nothing uses them: others may be passed, but none has to."""
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """One assignment of roles and shapes to parameters."""
 
     parameters: Parameters

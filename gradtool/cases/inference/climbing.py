@@ -11,10 +11,11 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.cases.inference.alternatives import alternatives
 from gradtool.cases.inference.calls.call_sites import Site
@@ -100,8 +101,7 @@ _EXTENTS = (2, 3, 4, 5, 2)
 TryDraft = Callable[[Draft], Trial]
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A draft that was tried."""
 
     draft: Draft

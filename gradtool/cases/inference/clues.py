@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from gradtool.cases.inference.bounds import clamp_bounds, ranges, side
 from gradtool.cases.inference.documentation import (
@@ -26,8 +27,7 @@ from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_u
 _KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
 
 
-@dataclass(frozen=True)
-class Clues:
+class Clues(msgspec.Struct, frozen=True):
     """Names of parameters, by what the source does with them."""
 
     tensors: frozenset[str] = frozenset()
@@ -38,21 +38,21 @@ class Clues:
     """Every return of backward has a literal None in their place."""
     differentiated: frozenset[str] = frozenset()
     """Every return of backward has another expression in their place."""
-    documented: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    documented: Mapping[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
     """Shapes as the docstrings state them."""
     integers: frozenset[str] = frozenset()
     """The docstrings call them tensors of integers."""
     dtypes: frozenset[str] = frozenset()
     """Given as a dtype: ``x.to(dtype)``, which would take a tensor too, or ``dtype=dtype``."""
-    uses: PlainUses = field(default_factory=PlainUses)
+    uses: PlainUses = msgspec.field(default_factory=PlainUses)
     """Flags, counts and functions."""
     unnamed: frozenset[str] = frozenset()
     """Neither forward nor `setup_context` names them."""
     unpacked: frozenset[str] = frozenset()
     """Forward unpacks them: ``x, scale = pair``."""
-    within: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    within: Mapping[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     """Ranges that clamps or docstrings show, and of matrices that contract."""
-    passed: Mapping[str, float] = field(default_factory=dict)
+    passed: Mapping[str, float] = msgspec.field(default_factory=dict)
     """Numbers of iterations and tolerances, as calls of the Function give them."""
 
     def range_of(self, name: str) -> tuple[float, float] | None:
@@ -60,13 +60,12 @@ class Clues:
         return self.within.get(name) or side(name)
 
 
-@dataclass
-class _Seen:
-    saved: set[str] = field(default_factory=set)
-    attributes: set[str] = field(default_factory=set)
-    kept: set[str] = field(default_factory=set)
-    dtypes: set[str] = field(default_factory=set)
-    unpacked: set[str] = field(default_factory=set)
+class _Seen(msgspec.Struct):
+    saved: set[str] = msgspec.field(default_factory=set)
+    attributes: set[str] = msgspec.field(default_factory=set)
+    kept: set[str] = msgspec.field(default_factory=set)
+    dtypes: set[str] = msgspec.field(default_factory=set)
+    unpacked: set[str] = msgspec.field(default_factory=set)
 
 
 def read_clues(function: Any, names: tuple[str, ...]) -> Clues:

@@ -12,9 +12,9 @@ import builtins
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gradtool.adapters.library import library
@@ -38,8 +38,7 @@ _REACHES_OUT = re.compile(r".*(load|save|file|dump|hub|txt|set_default).*")
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A call, with the module, the function and the class around it."""
 
     call: ast.Call

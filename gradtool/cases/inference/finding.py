@@ -6,8 +6,10 @@ import inspect
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gradtool.cases.inference.calls.calling import call_callers
 from gradtool.cases.inference.calls.passed import passed_numbers
@@ -65,8 +67,7 @@ FIRST, SECOND = "inferred", "inferred-2"
 """Names of the cases that are found by reading."""
 
 
-@dataclass(frozen=True)
-class Tries:
+class Tries(msgspec.Struct, frozen=True):
     """Ways to try a case."""
 
     attempt: Callable[[CaseConfig], Trial]

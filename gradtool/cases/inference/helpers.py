@@ -6,12 +6,12 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True)
-class Helper:
+
+class Helper(msgspec.Struct, frozen=True):
     """A function that forward calls."""
 
     node: ast.FunctionDef

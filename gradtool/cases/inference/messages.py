@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gradtool.cases.inference.drafts import Draft, is_floating, is_same, shape_of
 from gradtool.cases.inference.stand_ins import matrices
@@ -57,8 +58,7 @@ _SQUARE = re.compile(r"\bsquare\b", re.IGNORECASE)
 _PAIR = re.compile(r"[(\[](\d{1,2}), ?(\d{1,2})[)\]]")
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """Statement of a refusal."""
 
     message: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -16,8 +17,7 @@ _TEST, _RANGE, _CALL, _NUMBER, _OTHER = "test", "range", "call", "number", "othe
 """Kinds of uses."""
 
 
-@dataclass(frozen=True)
-class PlainUses:
+class PlainUses(msgspec.Struct, frozen=True):
     """Names of parameters, by how they are used wherever they are."""
 
     tested: frozenset[str] = frozenset()
@@ -32,15 +32,14 @@ class PlainUses:
     """Called by backward with a cotangent, in which they are linear then."""
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
-    attributes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    attributes: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
     """The attributes that backward takes of them, by parameter."""
 
 
-@dataclass
-class _Seen:
-    kinds: dict[str, set[str]] = field(default_factory=dict)
+class _Seen(msgspec.Struct):
+    kinds: dict[str, set[str]] = msgspec.field(default_factory=dict)
     """The kinds of uses by parameter."""
-    kept: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = msgspec.field(default_factory=dict)
     """Parameters by the attributes of the context that keep them."""
 
 

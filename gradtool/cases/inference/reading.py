@@ -7,8 +7,9 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gradtool.cases.inference.calls.call_sites import Site, call_sites, module_source
 from gradtool.cases.inference.candidates import Parameters
@@ -22,8 +23,7 @@ from gradtool.cases.inference.uses import Use, merge_helpers, merge_kept, read_u
 _DIFFERENTIATES = re.compile(r"enable_grad|autograd\.grad|\.backward\(|\bvjp\b|\.grad\b")
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """All that was read about the parameters of a Function."""
 
     parameters: Parameters

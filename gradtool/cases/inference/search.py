@@ -10,7 +10,8 @@ import inspect
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gradtool.cases.inference.candidates import (
     Candidate,
@@ -62,13 +63,12 @@ OTHER_DTYPES_BUDGET = 20
 """Calls in the search with each of these."""
 
 
-@dataclass
-class SearchResult:
+class SearchResult(msgspec.Struct):
     """Result of a search."""
 
-    cases: list[CaseConfig] = field(default_factory=list)
+    cases: list[CaseConfig] = msgspec.field(default_factory=list)
     calls: int = 0
-    refusals: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = msgspec.field(default_factory=Counter)
     """Reasons for which forward refused, with their counts."""
     likeliest: CaseConfig | None = None
     """The first candidate: a start for a user who knows better."""
@@ -82,7 +82,7 @@ class SearchResult:
     """The lines of other files that these called."""
     evidence: str | None = None
     """The part of the source that the cases follow from; None for the signature."""
-    objects: Mapping[str, str] = field(default_factory=dict)
+    objects: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Kinds of the parameters that only code can make: objects with attributes, functions."""
     callers: Sequence[str] = ()
     """Why what calls the Function gave no case, one line for each."""
@@ -96,8 +96,7 @@ class SearchResult:
     """Arguments of which backward gets through with another number of gradients."""
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     candidate: Candidate
     domain: Domain
     case: CaseConfig

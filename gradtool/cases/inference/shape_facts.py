@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 Extent = int | str
 """A number, or the name of one."""
@@ -12,19 +13,18 @@ Extent = int | str
 _MOST_EXTENTS = 6
 
 
-@dataclass
-class ShapeFacts:
+class ShapeFacts(msgspec.Struct):
     """The known extents of parameters."""
 
     names: tuple[str, ...]
-    shapes: dict[str, list[Extent]] = field(default_factory=dict)
+    shapes: dict[str, list[Extent]] = msgspec.field(default_factory=dict)
     """The extents of parameters with a known rank."""
-    equal: dict[str, Extent] = field(default_factory=dict)
+    equal: dict[str, Extent] = msgspec.field(default_factory=dict)
     """Symbols that stand for another extent."""
-    defined: dict[str, tuple[str, int]] = field(default_factory=dict)
+    defined: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
     """Local names of one extent: the parameter and the axis."""
 
-    weak: set[str] = field(default_factory=set)
+    weak: set[str] = msgspec.field(default_factory=set)
     """Parameters of which one extent alone is known: they may have more."""
 
     def rank(self, name: str, rank: int) -> None:

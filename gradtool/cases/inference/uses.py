@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 _INDEXING = {
     "gather": 1,
@@ -41,11 +42,10 @@ _TAKES_COUNTS = {"view", "reshape", "new_zeros", "new_empty", "expand", "repeat"
 """Methods whose arguments are extents."""
 
 
-@dataclass
-class Use:
+class Use(msgspec.Struct):
     """The uses of one parameter in the source."""
 
-    values: list[Any] = field(default_factory=list)
+    values: list[Any] = msgspec.field(default_factory=list)
     """Plain values that it is compared with."""
     is_index: bool = False
     """It indexes a tensor."""
@@ -85,16 +85,16 @@ class Use:
     """Its items are called."""
     supplies: bool = False
     """It is called without arguments."""
-    attributes: set[str] = field(default_factory=set)
-    numbers: set[str] = field(default_factory=set)
+    attributes: set[str] = msgspec.field(default_factory=set)
+    numbers: set[str] = msgspec.field(default_factory=set)
     """Those attributes that arithmetic or a clamp takes."""
-    absent: set[str] = field(default_factory=set)
+    absent: set[str] = msgspec.field(default_factory=set)
     """Those attributes that are compared with None."""
     is_sorted: bool = False
     """It is searched, so it ascends."""
     is_factor: bool = False
     """A matrix is multiplied by it, which is a matrix too."""
-    keys: dict[str, None] = field(default_factory=dict)
+    keys: dict[str, None] = msgspec.field(default_factory=dict)
     """Strings that index it, in the order in which they do."""
 
 

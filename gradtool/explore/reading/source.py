@@ -9,9 +9,10 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from gradtool.cases.inference.documentation import source
 from gradtool.explore.reading.names import is_block, is_guard
@@ -138,8 +139,7 @@ def iterations(function: Any) -> Iteration | None:
     return Iteration(frozenset(counts)) if found else None
 
 
-@dataclass(frozen=True)
-class Iteration:
+class Iteration(msgspec.Struct, frozen=True):
     """A loop that improves on a value."""
 
     counts: frozenset[str]

@@ -11,9 +11,9 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 _TOKEN = re.compile(
@@ -118,8 +118,7 @@ Bound = tuple[str, float]
 """A number or name, and what is added to it."""
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """A condition on one argument, or on all tensors with a gradient if `name` is None."""
 
     name: str | None

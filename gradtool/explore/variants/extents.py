@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.adapters.library import library
 from gradtool.explore.point import Growth, Point, Variant
@@ -31,8 +32,7 @@ _MOST_SQUARE_AXES = 4
 """Equally long axes of which each part is changed without the rest."""
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(msgspec.Struct, frozen=True):
     """Axes of one extent."""
 
     extent: int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.adapters.common.branches import Branch
 from gradtool.adapters.common.value_branches import Compared

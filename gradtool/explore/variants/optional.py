@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
@@ -152,7 +153,7 @@ def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterato
         wanted = replace(given.point, tracked=point.tracked | {at})
         may_lack = None if is_learned(name) else at
         yield Variant(wanted, given.change, may_lack=may_lack)
-        yield replace(given, change=f"{given.change} without a gradient")
+        yield structs.replace(given, change=f"{given.change} without a gradient")
 
 
 def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[tuple[Shape, Any]]:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading import names
@@ -108,7 +109,7 @@ def among_positive(point: Point, options: Iterable[Variant]) -> Iterator[Variant
         changed = [at for at in point.plain if option.point.values[at] is not point.values[at]]
         if signed and all(isinstance(point.values[at], bool | str) for at in changed):
             change = f"{option.change}, and all tensors are positive"
-            yield replace(option, point=option.point.having(positive), change=change)
+            yield structs.replace(option, point=option.point.having(positive), change=change)
 
 
 def _change(point: Point, at: int, value: Any) -> str:

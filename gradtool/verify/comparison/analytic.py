@@ -8,8 +8,8 @@ exactly one would have hidden it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +21,7 @@ from gradtool.verify.thresholds.comparison import BATCHED_ROW_DIFFERENCE, BATCHE
 from gradtool.verify.thresholds.effort import BATCH_BYTES, BATCH_FEWEST
 
 
-@dataclass(frozen=True)
-class AnalyticJacobian:
+class AnalyticJacobian(msgspec.Struct, frozen=True):
     """One matrix for each argument, with the rows and columns of a `Layout`.
 
     `returned` says, for each argument, whether backward gave it a gradient in any row.

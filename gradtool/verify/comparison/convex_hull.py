@@ -16,10 +16,11 @@ equal numbers, only a direction along which all looks have the same slope convic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from gradtool.verify.comparison.analytic import analytic_jacobian
@@ -44,8 +45,7 @@ if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 
 
-@dataclass(frozen=True)
-class Tie:
+class Tie(msgspec.Struct, frozen=True):
     """The direction along which a gradient is steeper than forward, in the worst row.
 
     `claimed` is its slope there, `found` the nearest one that forward has.

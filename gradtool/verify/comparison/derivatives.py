@@ -6,11 +6,12 @@ Everything is computed when it is first needed, and once.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import cast
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.results.report import LadderCurve
 from gradtool.verify.comparison.analytic import AnalyticJacobian, analytic_jacobian, projected
@@ -42,8 +43,7 @@ from gradtool.verify.thresholds.noise import (
 )
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """The derivative of all outputs with respect to one argument, analytic and numeric.
 
     All matrices have the rows and columns of `layout`. `allowed` is the tolerance of each

@@ -8,8 +8,8 @@ times it is the value to which backward, the transpose of jvp, commits itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.analytic import width
@@ -23,8 +23,7 @@ from gradtool.verify.randomness import generator, signed
 from gradtool.verify.thresholds.effort import JVP_TANGENTS
 
 
-@dataclass(frozen=True)
-class JvpComparison:
+class JvpComparison(msgspec.Struct, frozen=True):
     """The jvp of one tangent, and its references. All vectors have the rows of the layout.
 
     `allowed` is the tolerance between `jvp` and `numeric`; `size` is the sum of the terms' sizes.

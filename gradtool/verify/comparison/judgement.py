@@ -13,8 +13,8 @@ changes where it is not right entry by entry.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.compare import Decision
@@ -25,8 +25,7 @@ _DECISIVE = (Decision.PASS, Decision.FAIL)
 _SINGULAR = (Status.KINK, Status.UNKNOWN, Status.OUTSIDE)
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """The comparisons that decide, one for each argument, and those of the case's own point."""
 
     at: Derivatives

@@ -9,8 +9,8 @@ until one input is left; then the outputs are halved, at one run of backward eac
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +27,7 @@ from gradtool.verify.thresholds.comparison import (
 )
 
 
-@dataclass(frozen=True)
-class Located:
+class Located(msgspec.Struct, frozen=True):
     """One wrong entry of a Jacobian, by the coordinates of its input and output.
 
     `explains_all` says that nothing else seems to be wrong, as far as the direction shows.
@@ -43,8 +42,7 @@ class Located:
     explains_all: bool
 
 
-@dataclass(frozen=True)
-class Projection:
+class Projection(msgspec.Struct, frozen=True):
     """A derivative that is known to be wrong: of a functional along a direction.
 
     `cotangent` is the functional's, in coordinates of all outputs; `direction` has parts of the

@@ -10,10 +10,10 @@ little farther out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from gradtool.verify.comparison.analytic import analytic_jacobian

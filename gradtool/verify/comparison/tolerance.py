@@ -9,9 +9,10 @@ in the same call to backward, or of the same input.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.thresholds.comparison import (
@@ -54,8 +55,7 @@ def _largest(sizes: Sequence[FloatArray]) -> float:
     return max((float(s[np.isfinite(s)].max(initial=0.0)) for s in sizes), default=0.0)
 
 
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(msgspec.Struct, frozen=True):
     """The tolerances of the rows of a Jacobian, each computed with its own precision `eps`."""
 
     eps: FloatArray

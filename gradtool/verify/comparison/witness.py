@@ -8,10 +8,11 @@ is never believed alone: it sharpens what evaluations show, and only where they 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.verify.comparison.analytic import AnalyticJacobian, Rows, analytic_jacobian
 from gradtool.verify.comparison.compare import Decision, decide

@@ -10,9 +10,10 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from gradtool.verify.diagnosis.methods import method_trees, module_tree
 from gradtool.verify.protocol.observation import SourceLine
@@ -48,8 +49,7 @@ _KNOWN = {
 """Numbers that operations of the engine have in them, by their usual names."""
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(msgspec.Struct, frozen=True):
     """A number in the source, as it is written there."""
 
     text: str

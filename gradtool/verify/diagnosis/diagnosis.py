@@ -9,9 +9,9 @@ parts that are wrong are distinguished from those that are right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.guesses import (
@@ -24,8 +24,7 @@ from gradtool.verify.diagnosis.partial_errors import LOOSE, PARTIAL_ERRORS
 from gradtool.verify.protocol.coordinates import FloatArray
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(msgspec.Struct, frozen=True):
     """A mistake that explains a wrong gradient, and how well.
 
     `explained` of `compared` entries of the Jacobian have a value under this explanation; it fits

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +16,7 @@ from gradtool.verify.thresholds.diagnosis import BLOCK_DIGITS, BLOCK_FEW_DIGITS,
 __all__ = ["Worst", "evidence", "find_worst", "place_of_column", "place_of_row", "scalar"]
 
 
-@dataclass(frozen=True)
-class Worst:
+class Worst(msgspec.Struct, frozen=True):
     """The worst of the entries with one decision, and how many others have it.
 
     `wrong` and `compared` count entries of the argument, or random directions. `outputs` are
@@ -47,8 +46,7 @@ def find_worst(comparison: Comparison, chosen: BoolArray) -> Worst:
     )
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """The entry to show: the worst that was compared, or the one that was located.
 
     An index of None belongs to a random product of entries, not to an entry of an array.

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
@@ -31,8 +31,7 @@ from gradtool.verify.thresholds.diagnosis import (
 )
 
 
-@dataclass(frozen=True)
-class _Share:
+class _Share(msgspec.Struct, frozen=True):
     """Steps whose part of the gradient is off by a factor."""
 
     steps: tuple[Step, ...]

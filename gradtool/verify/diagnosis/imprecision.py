@@ -8,8 +8,8 @@ the same at all these points; what rounding leaves is not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.analytic import analytic_jacobian
@@ -29,8 +29,7 @@ from gradtool.verify.thresholds.rules import (
 )
 
 
-@dataclass(frozen=True)
-class Imprecision:
+class Imprecision(msgspec.Struct, frozen=True):
     """The imprecise entries of the gradient of one argument."""
 
     comparison: Comparison

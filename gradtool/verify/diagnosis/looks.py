@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Derivatives
@@ -15,8 +15,7 @@ from gradtool.verify.randomness import generator, shifted, signed
 from gradtool.verify.thresholds.diagnosis import EXPLAINED_PRECISION, EXPLAINED_SHIFT
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """A sentence that names a step of forward, and the line of the step."""
 
     text: str
@@ -26,8 +25,7 @@ class Explanation:
     """Its words are in the source: they name neither a computed factor nor an inner operation."""
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """A cotangent at a point, and what backward returned there."""
 
     primals: Sequence[Array]

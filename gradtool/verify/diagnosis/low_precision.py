@@ -9,9 +9,9 @@ at this point, is not backward's doing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Derivatives
@@ -39,8 +39,7 @@ from gradtool.verify.thresholds.noise import (
 )
 
 
-@dataclass(frozen=True)
-class PrecisionLoss:
+class PrecisionLoss(msgspec.Struct, frozen=True):
     """The entry of a gradient that has lost the most digits.
 
     `gradient` and `outputs` are relative jitters. `index` is the entry's index in the argument.

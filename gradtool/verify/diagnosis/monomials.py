@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
@@ -27,8 +27,7 @@ from gradtool.verify.thresholds.diagnosis import (
 )
 
 
-@dataclass(frozen=True)
-class _Quantity:
+class _Quantity(msgspec.Struct, frozen=True):
     """The size of something at hand, and its sign, at each of the chosen entries."""
 
     name: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from gradtool.verify.diagnosis.methods import method_trees, returned
 from gradtool.verify.protocol.observation import SourceLine
@@ -15,8 +16,7 @@ from gradtool.verify.protocol.observation import SourceLine
 _FLAGS = "needs_input_grad"
 
 
-@dataclass(frozen=True)
-class Misplaced:
+class Misplaced(msgspec.Struct, frozen=True):
     """A gradient that depends on the flags of other inputs only."""
 
     line: int

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
@@ -17,8 +17,7 @@ _BRANCH = "forget a mask or branch"
 _LEFT_OUT = "leave out a part"
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(msgspec.Struct, frozen=True):
     """Some entries of an array.
 
     `words` say where they are, after "right" or "wrong"; `mistake` what may be the matter when

@@ -10,8 +10,7 @@ its input over larger distances.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -123,8 +122,7 @@ def _grows(quotients: FloatArray, samples: Samples) -> BoolArray:
     return np.asarray(audible & np.all(size[1:] >= VERTICAL_GROWTH * size[:-1], axis=0))
 
 
-@dataclass(frozen=True)
-class Plateau:
+class Plateau(msgspec.Struct, frozen=True):
     """Flags of the outputs that are constant here, or move in steps along `slope` on average."""
 
     constant: BoolArray

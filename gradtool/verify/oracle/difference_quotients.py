@@ -8,8 +8,8 @@ evaluate, of one line or of several, the sampler gets them together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.oracle.sampler import Point, Sampler
@@ -19,8 +19,7 @@ from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import parts
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """A function along one direction through a point.
 
     `move(t)` returns the distance after rounding, which may differ from `t`, and the point there.
@@ -100,8 +99,7 @@ def sample(places: Sequence[tuple[Line, float]]) -> list[tuple[float, FloatArray
     return list(zip(distances, values, strict=True))
 
 
-@dataclass(frozen=True)
-class Differences:
+class Differences(msgspec.Struct, frozen=True):
     """Central differences of several lines, one column for each.
 
     `value` is the difference quotient, `gap` the distance between the two one-sided ones, and

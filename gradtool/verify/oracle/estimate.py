@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, fields
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,8 +30,7 @@ class Status(enum.IntEnum):
     """The function is not finite here, or nowhere around: cannot tell."""
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """The numeric derivative: one row for each output, one column for each input.
 
     `value` and `error` are NaN where nothing is known. `left` and `right` are the one-sided
@@ -47,5 +46,5 @@ class Estimate:
 
     def put(self, column: int, answer: Estimate, rows: BoolArray) -> None:
         """Replace `rows` of `column` by those of the only column of `answer`."""
-        for field in fields(self):
-            getattr(self, field.name)[rows, column] = getattr(answer, field.name)[rows, 0]
+        for name in self.__struct_fields__:
+            getattr(self, name)[rows, column] = getattr(answer, name)[rows, 0]

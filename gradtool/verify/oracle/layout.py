@@ -8,8 +8,8 @@ for the columns. The columns of a matrix that has to stay symmetric are symmetri
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,8 +32,7 @@ from gradtool.verify.thresholds.effort import (
 )
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """The rows and columns of the Jacobians of one function.
 
     `graphed` says which outputs are connected to an input that asks for a gradient; the others

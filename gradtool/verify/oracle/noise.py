@@ -11,8 +11,8 @@ noise", SIAM J. Sci. Comput. 33 (2011).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.oracle.sampler import Sampler
@@ -42,8 +42,7 @@ _DIFFERENCES = np.diff(np.eye(NOISE_POINTS), NOISE_DIFFERENCE_ORDER, axis=0)
 """Takes the values at the points of a look, from which the first is taken off, to differences."""
 
 
-@dataclass(frozen=True)
-class Noise:
+class Noise(msgspec.Struct, frozen=True):
     """A bound on the jitter of each output: `floor` near the base, `relative` to its size.
 
     `constant_nearby` says which outputs do not move at all over a distance of a few millionths.

@@ -10,8 +10,8 @@ soon as a disagreement is certain: a wrong backward costs a few columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.comparison.compare import Decision, block_scale, decide, is_inside
@@ -32,8 +32,7 @@ from gradtool.verify.thresholds.steps import (
 )
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(msgspec.Struct, frozen=True):
     """The derivative along `lines` to find, and the analytic one that it is compared with.
 
     `analytic` has one column for each line and one row for each output; `blocks` are the rows

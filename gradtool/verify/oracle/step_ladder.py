@@ -19,9 +19,11 @@ other side's limit stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from gradtool.verify.oracle.difference_quotients import Line, sample
@@ -50,8 +52,7 @@ from gradtool.verify.thresholds.steps import (
 )
 
 
-@dataclass(frozen=True)
-class Samples:
+class Samples(msgspec.Struct, frozen=True):
     """The outputs at every rung. Arrays have one row for each rung, except `base`."""
 
     steps: FloatArray
@@ -168,8 +169,7 @@ class Ladder:
         )
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The three limits of a line at its base."""
 
     central: Limit
@@ -247,8 +247,7 @@ def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """A limit and its error for each row; NaN and infinity where there is none."""
 
     value: FloatArray

@@ -10,10 +10,10 @@ nothing below needs to know about complex numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,8 +35,7 @@ def real_view(array: Array) -> Array:
     return flat.view(flat.real.dtype) if array.dtype.kind == "c" else flat
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """The coordinates of one array among those of several."""
 
     shape: tuple[int, ...]

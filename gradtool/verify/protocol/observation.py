@@ -7,10 +7,11 @@ and layout and back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -25,8 +26,7 @@ Tangents = Sequence[Array | None]
 """One array, or None for an undefined one, for each of `Differentiable.arguments`."""
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """One tensor argument of the Function.
 
     `position` counts all arguments of ``forward`` (without ctx), tensors or not.
@@ -68,8 +68,7 @@ FailureKind = Literal[
 """Why the engine refused: ``raised`` is the user's own exception, the others are contracts."""
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """The user's code raised, or the engine refused what it did."""
 
     stage: Stage
@@ -82,8 +81,7 @@ class Failure:
     line: int | None = None
 
 
-@dataclass(frozen=True)
-class Gradient:
+class Gradient(msgspec.Struct, frozen=True):
     """One entry of what ``backward`` returned, before the engine casts or reduces it.
 
     `value` is None for ``None``. `type_name` says what it was when it is no tensor.
@@ -104,8 +102,7 @@ are equal along, as the cotangent of a sum has. What one dimension cannot show s
 """
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True):
     """Everything one call to the Function showed.
 
     `gradients` has one entry for each of `Differentiable.arguments`, as a caller receives
@@ -171,8 +168,7 @@ ChooseCotangents = Callable[[Observation], Cotangents | None]
 """The cotangents for what forward showed, its failure included; None for no backward."""
 
 
-@dataclass(frozen=True)
-class Stacked:
+class Stacked(msgspec.Struct, frozen=True):
     """The results of many calls, each array stacked along a new first dimension.
 
     `batched` says whether one batched call computed them. Where it is False each was computed
@@ -206,8 +202,7 @@ class Cut(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """An expression in ``forward``, or in code that it calls, that a derivative passes through.
 
     With an `operand` it is only what passes from the expression to that variable.
@@ -280,8 +275,7 @@ AlterationKind = Literal[
 """
 
 
-@dataclass(frozen=True)
-class Alteration:
+class Alteration(msgspec.Struct, frozen=True):
     """An expression of ``forward`` that is altered, or only differentiated otherwise."""
 
     path: str
@@ -295,8 +289,7 @@ class Alteration:
     """Its place among all, which distinguishes those that read alike."""
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(msgspec.Struct, frozen=True):
     """An expression of ``backward`` that is replaced by another one."""
 
     path: str

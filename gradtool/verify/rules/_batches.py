@@ -7,9 +7,9 @@ do; one of another length shows it by raising, or hides one that is broadcast.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.protocol.coordinates import is_continuous
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 InDims = tuple[int | None, ...]
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """Some points near the case's own, and how they are batched."""
 
     in_dims: InDims

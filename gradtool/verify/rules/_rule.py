@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from gradtool.results.report import Evidence, RuleInfo, Severity, Skip, SkipKind, Verdict
 
 if TYPE_CHECKING:
@@ -40,8 +42,7 @@ class Flaw:
     """Forward consists of steps from which a right backward can be derived."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """The answer of a rule about a subject."""
 
     verdict: Verdict

@@ -82,9 +82,9 @@ estimates the error of the numeric derivative.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from gradtool.results.report import Evidence, Severity, Verdict
@@ -118,8 +118,7 @@ if TYPE_CHECKING:
 _ALONE = "found by bisecting a random direction, which showed no other wrong entry"
 
 
-@dataclass(frozen=True)
-class SumMismatch:
+class SumMismatch(msgspec.Struct, frozen=True):
     """A gradient for all cotangents together that is not the sum of its parts.
 
     `column` is the worst one, and `chosen` marks all columns that are off.

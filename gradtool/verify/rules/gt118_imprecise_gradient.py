@@ -72,10 +72,10 @@ https://pytorch.org/docs/stable/notes/gradcheck.html
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision

@@ -68,10 +68,10 @@ Reference
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import decide

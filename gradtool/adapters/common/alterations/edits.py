@@ -10,9 +10,10 @@ import ast
 import copy
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import is_
 from typing import Any, TypeVar
+
+import msgspec
 
 from gradtool.adapters.common.alterations.standins import BY_OUTPUT, HELD_FACTORS
 from gradtool.verify.protocol.observation import AlterationKind
@@ -65,8 +66,7 @@ _MOST_SWAPPED = 6
 _EXPRESSIONS = ast.BinOp | ast.UnaryOp | ast.Call | ast.Name | ast.Subscript | ast.Attribute
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """A node of a function's tree, and what stands in its place."""
 
     kind: AlterationKind

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 _TRANSPOSES = frozenset({"T", "mT", "H", "mH"})
 _METHODS = [
@@ -36,8 +37,7 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """A node of a backward's tree, what stands in its place, and the expression to show."""
 
     node: ast.AST

@@ -11,9 +11,10 @@ import inspect
 import linecache
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gradtool.cases.inference.evaluation import MISSING, Place, Scope, assigned, outside, value_at
 
@@ -24,8 +25,7 @@ _MOST_BYTES = 200_000
 """Size of a file beyond which it is not read."""
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     """A call to a Function, with those of its arguments that could be evaluated."""
 
     values: Mapping[str, Any]

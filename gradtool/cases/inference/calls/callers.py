@@ -10,8 +10,10 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gradtool.adapters.common.binding import parameters_of
 from gradtool.adapters.library import library
@@ -48,8 +50,7 @@ _NOT_CALLERS = re.compile(r"(test|bench|train|fit|main|demo|plot|run|profile)(_.
 _SINGLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """A function or a method, with the constructor of its object."""
 
     name: str

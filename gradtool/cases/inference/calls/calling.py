@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
+
+import msgspec
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.callers import MOST_CALLERS, Caller, callers
@@ -37,15 +39,14 @@ _CONSTRUCTING, _CALLING, _REACHED = 0, 1, 2
 NAMES = ("inferred", "inferred-2")
 
 
-@dataclass
-class Called:
+class Called(msgspec.Struct):
     """Cases that a call to a caller gives."""
 
-    cases: list[CaseConfig] = field(default_factory=list)
+    cases: list[CaseConfig] = msgspec.field(default_factory=list)
     caller: str = ""
     is_guess: bool = False
     calls: int = 0
-    refusals: list[str] = field(default_factory=list)
+    refusals: list[str] = msgspec.field(default_factory=list)
     """Why callers gave none, one line each."""
 
 

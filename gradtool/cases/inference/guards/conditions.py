@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 _INVERSE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -42,8 +43,7 @@ _JOINING = {"logical_and", "logical_or", "bitwise_and", "bitwise_or"}
 _LIBRARIES = {"torch", "np", "numpy"}
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """A comparison, or without an operator an expression, that has to be as it says."""
 
     left: ast.expr

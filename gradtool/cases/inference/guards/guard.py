@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from gradtool.cases.inference.evaluation import Scope, parameters_of
 from gradtool.cases.inference.guards.conditions import Condition, conditions, replaced
@@ -15,8 +16,7 @@ _DEPTH = 4
 """Local names that are followed to what they were assigned."""
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True):
     """A test that accepts or refuses arguments."""
 
     test: ast.expr

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gradtool.adapters.library import library
@@ -16,8 +16,7 @@ from gradtool.cases.inference.guards.refusal import Refusal, Scene
 from gradtool.cases.inference.trials import silenced
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """The values of names at a guard."""
 
     refusal: Refusal

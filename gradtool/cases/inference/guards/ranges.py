@@ -6,9 +6,9 @@ import ast
 import itertools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gradtool.adapters.library import library
@@ -35,13 +35,12 @@ _MOST_VALUES = 8
 """Different values beyond which a tensor is no list of those that are accepted."""
 
 
-@dataclass
-class Range:
+class Range(msgspec.Struct):
     """The values that conditions accept."""
 
     low: float = -math.inf
     high: float = math.inf
-    values: list[float] = field(default_factory=list)
+    values: list[float] = msgspec.field(default_factory=list)
     """The only ones, if there are any."""
 
     @property
@@ -64,8 +63,7 @@ def _rounded(number: float) -> float:
     return round(number, _DIGITS)
 
 
-@dataclass(frozen=True)
-class _Subject:
+class _Subject(msgspec.Struct, frozen=True):
     """An argument on one side of a comparison."""
 
     name: str

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import msgspec
+
 import gradtool
 
 
-@dataclass(frozen=True, eq=False)
-class Scene:
+class Scene(msgspec.Struct, frozen=True, eq=False):
     """One call on the way to an exception."""
 
     line: int
@@ -26,8 +26,7 @@ class Scene:
     """What it runs."""
 
 
-@dataclass(frozen=True, eq=False)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True, eq=False):
     """The calls of functions of the user's file that led to an exception, outermost first."""
 
     scenes: Sequence[Scene]
