@@ -15,7 +15,6 @@ from gradtool.checking.unit import Discovery, DiscoveryResult, Unit
 from gradtool.checking.validate import require_valid
 from gradtool.collect.filters import parse_keyword, parse_shard, shard_of
 from gradtool.collect.loader import dotted_name
-from gradtool.collect.packages import modules_of_package
 from gradtool.collect.selection import Selection
 from gradtool.collect.targets import Target, find_targets, similar_path
 from gradtool.config.entries import entry_of
@@ -79,6 +78,10 @@ class RunPlan:
 
     def _paths(self, selection: SelectionOptions) -> tuple[str, ...]:
         """The paths that were named, and the modules of the packages that were."""
+        if not selection.packages:
+            return selection.paths
+        from gradtool.collect.packages import modules_of_package  # Loads the mail parser.
+
         modules = [file for name in selection.packages for file in modules_of_package(name)]
         shown = (str(file) for file in modules if not self._configs.excludes(file))
         return (*selection.paths, *shown)

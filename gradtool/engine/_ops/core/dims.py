@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any
 
+from gradtool.engine._ops.core.parameters import parameter_names
 from gradtool.engine._tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -51,7 +51,7 @@ def as_ints(values: Any) -> Ints:
 
 def one_by_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Let ``f(x, sizes)`` be called as ``f(x, 2, 3)``, ``f(x, (2, 3))``, ``f(x, sizes=(2, 3))``."""
-    name = list(inspect.signature(function).parameters)[1]
+    name = parameter_names(function)[1]
 
     @functools.wraps(function)
     def spread(x: Tensor, *given: Any, **named: Any) -> Tensor:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.parameters import parameter_names
 
 # ---- dtypes by primitive ---------------------------------------------------------------------
 #
@@ -104,7 +104,7 @@ def takes(claim: Dtypes, name: str, *, fused: bool = False) -> Callable[[F], F]:
 
     def claiming(function: F) -> F:
         run = _rounding_once(function) if fused else function
-        first = next(iter(inspect.signature(function).parameters))
+        first = parameter_names(function)[0]
 
         @functools.wraps(function)
         def checked(*args: Any, **named: Any) -> Any:
@@ -120,8 +120,8 @@ def takes(claim: Dtypes, name: str, *, fused: bool = False) -> Callable[[F], F]:
 
 
 def _rounding_once(function: Callable[..., Any]) -> Callable[..., Any]:
-    single, parameters = _dtypes.float32, inspect.signature(function).parameters
-    first = next(iter(parameters))
+    single, parameters = _dtypes.float32, parameter_names(function)
+    first = parameters[0]
     if "running_mean" in parameters:  # which changes in place
         return function
 

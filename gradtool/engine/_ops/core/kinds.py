@@ -15,7 +15,8 @@ from gradtool.engine._ops.core.batching import BatchRule, unchanged
 from gradtool.engine._ops.core.dtype_support import COMPLEX, EVERY, REAL, Dtypes, not_implemented
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.narrow import in_single, rounded
-from gradtool.engine._ops.core.primitive import Primitive, Vjp, positional_names, vjp_of
+from gradtool.engine._ops.core.parameters import positional_names
+from gradtool.engine._ops.core.primitive import Primitive, Vjp, vjp_of
 from gradtool.engine._ops.core.promotion import (
     ApartError,
     cast,

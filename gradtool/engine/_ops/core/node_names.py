@@ -8,13 +8,13 @@ node. Where PyTorch numbers its overloads, the arguments decide.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.joined import join
+from gradtool.engine._ops.core.parameters import parameter_names
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode, save_also
 from gradtool.engine._ops.core.saved_names import without_tensors
 from gradtool.engine._tensor import Tensor
@@ -36,7 +36,7 @@ class Saving:
 
     def keeper(self, function: Function) -> Callable[[Tensor, Any, Any], None]:
         """Return what saves them at the node of a result of `function`, from its arguments."""
-        names = tuple(inspect.signature(function).parameters)
+        names = parameter_names(function)
 
         def keep(out: Tensor, args: Any, params: Any) -> None:
             node = out._node

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -14,6 +13,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import BatchRule, broadcasting
 from gradtool.engine._ops.core.dtype_support import EVERY, Dtypes
 from gradtool.engine._ops.core.narrow import widened
+from gradtool.engine._ops.core.parameters import parameter_names, positional_names
 from gradtool.engine._ops.core.primitive_node import TITLES_OF_GRADIENTS, PrimitiveNode
 from gradtool.engine._ops.core.promotion import refuse_apart
 from gradtool.engine._tensor import Tensor, wrap
@@ -54,7 +54,7 @@ def vjp_of(function: Callable[..., Any], of_arrays: Callable[..., Any] | None = 
 
     One with an underscore in front is not used, and kept since torch keeps it.
     """
-    needs = tuple([name.lstrip("_") for name in inspect.signature(function).parameters])[1:]
+    needs = tuple([name.lstrip("_") for name in parameter_names(function)])[1:]
     return Vjp(function, needs, of_arrays=of_arrays)
 
 
@@ -511,13 +511,6 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 def _dtype(value: Any) -> _dtypes.dtype:
     return value.dtype if isinstance(value, Tensor) else _dtypes.of_scalar(value)
-
-
-def positional_names(compute: Compute) -> tuple[str, ...]:
-    """Names of the tensor arguments: the positional parameters."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(compute).parameters.values()
-    return tuple(each.name for each in parameters if each.kind in kinds)
 
 
 def _fix_of(needed: tuple[int, ...], args: Sequence[Any], out: Any) -> Any:
