@@ -1,6 +1,6 @@
 """``python -m gradtool`` is the ``gradtool`` command."""
 
-from gradtool.cli.main import main
+from gradtool.cli.main import run
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run()

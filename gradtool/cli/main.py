@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 
@@ -12,6 +13,32 @@ _WITHOUT = {"--no-isolation", "--pdb", "-h", "--help"}
 _INTERRUPTED = 130
 _USAGE = 2
 """As `gradtool.cli.exit_codes` has them, which may not have been loaded yet."""
+
+
+def run() -> None:
+    """Run the command line of this process, and end it: never returns."""
+    arguments, code = sys.argv[1:], main()
+    if _wants_workers(arguments):
+        _leave(code)
+    raise SystemExit(code)
+
+
+def _leave(code: int) -> None:
+    """End a process in which no checked code ran, without taking its modules apart first.
+
+    That takes longer than to write a report. Returns where there is more to do than that.
+    """
+    import threading
+
+    if threading.active_count() > 1:
+        return
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (AttributeError, OSError, ValueError):  # Python has words and a code of its own then.
+        return
+    os._exit(code)
 
 
 def main() -> int:

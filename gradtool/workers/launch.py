@@ -38,6 +38,8 @@ _ONE_THREAD = dict.fromkeys(
 )
 """Variables that keep results reproducible: the order of a sum depends on the thread count."""
 
+_CHUNK = 2**16
+
 _SHUTDOWN_TIMEOUT = 10.0
 """Seconds that the fork server may take to end its workers."""
 
@@ -59,12 +61,23 @@ class Launched:
 
     def close(self) -> None:
         """Let it end its workers, and then itself."""
-        self.control.close()
         try:
+            self._await_end()
             self.process.wait(_SHUTDOWN_TIMEOUT)
         except BaseException:  # An interrupt too, which must not wait for an orderly end.
             self.kill()
         self._leave_nothing()
+
+    def _await_end(self) -> None:
+        """Close the socket from here, then wait until its other end is closed.
+
+        `Popen.wait` alone looks at growing intervals, and so notices the end late.
+        """
+        with self.control, contextlib.suppress(ConnectionError):
+            self.control.shutdown(socket.SHUT_WR)
+            self.control.settimeout(_SHUTDOWN_TIMEOUT)
+            while self.control.recv(_CHUNK):
+                pass
 
     def kill(self) -> None:
         """End it at once, with what its workers started, where this process knows of it."""

@@ -145,6 +145,7 @@ def _checked(request: _Request) -> tuple[Report, ExitCode]:
         open_history(history, options) as run_history,
         claim_outputs(request.reports, inputs=inputs) as outputs,
     ):
+        display.load()
         with nullcontext() if options.execution.pdb else display.watching() as watcher:
             report = runner.check(run_history.options, watcher)
         report = run_history.settled(report)

@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, TextIO, cast
 
 from gradtool.cli.output.streams import UntilHangUp, reader_may_leave
@@ -32,6 +33,11 @@ class Display:
     verbosity: int
     durations: int | None = None
     """Number of the slowest rules and Functions to list; 0 for all, None for none."""
+
+    def load(self) -> None:
+        """Load what shows a report, while a run waits for its workers to load anyhow."""
+        if self.form not in _MACHINE_READ:
+            import_module("gradtool.report.terminal")
 
     def show(self, report: Report, stream: TextIO) -> None:
         """Print the report."""
