@@ -23,6 +23,7 @@ from gradtool.checking.function_checks import Checked, checks_of_function
 from gradtool.checking.plan import PlannedFunction, plan_unit
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.collect.checkable import Checkable
+from gradtool.collect.declared import declared_functions
 from gradtool.collect.discovery import can_define_functions, discover, named
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
 from gradtool.collect.source_loader import imported_files
@@ -104,8 +105,10 @@ class WorkerSession:
         is_sliced = problem is not None
         with loaded.active():
             checkables = self._requested(discovery, loaded)
-        if not checkables and loaded.first_failure is not None:
-            problem = not_imported(shown, loaded.first_failure, settings, path=discovery.path)
+        first = loaded.first_failure
+        # A module that defines no Function loses none by what its imports lack.
+        if not checkables and first is not None and declared_functions(loaded.tree):
+            problem = not_imported(shown, first, settings, path=discovery.path)
             return DiscoveryResult(problem=problem)
         if loaded.failure is not None and problem is None:
             problem = not_imported(shown, loaded.failure, settings, in_part=True)

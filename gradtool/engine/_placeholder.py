@@ -44,7 +44,6 @@ _TRANSPARENT = (
 )
 """Decorators, and owners of such, that change nothing about what a function computes."""
 
-_BUILDS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
 _REGISTERS = ("torch.library",)
 """Calls, and owners of calls, of which only a use of the result raises."""
 
@@ -115,8 +114,8 @@ class Placeholder:
             return False
         if len(args) == 1 and not kwargs and isinstance(args[0], _DECORATED):
             return args[0] if self._is_transparent() else _decorated(self, args[0])
-        is_kept = self._full_name in _BUILDS or _is_below(self._full_name, _REGISTERS)
-        if not (is_kept or self._is_transparent() or is_importing()):
+        is_kept = _is_below(self._full_name, _REGISTERS) or self._is_transparent()
+        if not (is_kept or is_importing()):
             raise self._error()
         return self._derived("(...)")
 

@@ -156,10 +156,21 @@ def test_decorator_with_arguments_refuses_when_the_function_is_called() -> None:
         scale(3)
 
 
-def test_kernel_that_is_built_at_import_refuses_when_it_is_launched() -> None:
-    extension = placeholder("torch.utils.cpp_extension.load")(name="mine", sources=["mine.cpp"])
+def test_kernel_is_not_built_so_that_code_that_expects_it_falls_back() -> None:
     with pytest.raises(EngineLacksError, match=r"cpp_extension\.load needs PyTorch: "):
-        extension.forward(3)
+        placeholder("torch.utils.cpp_extension.load")(name="mine", sources=["mine.cpp"])
+
+
+def test_kernel_that_is_built_at_import_refuses_when_it_is_launched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = "from torch.utils.cpp_extension import load"
+    (tmp_path / "built.py").write_text(f'{imported}\nkernels = load(name="mine", sources=[])\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    with answer_torch_imports():
+        module = importlib.import_module("built")
+    with pytest.raises(EngineLacksError, match=r"cpp_extension\.load needs PyTorch: "):
+        module.kernels.forward(3)
 
 
 def test_decorated_class_stays_as_it_is() -> None:

@@ -176,6 +176,14 @@ def test_a_named_module_without_a_function_is_in_the_report(write: Write) -> Non
     assert report.notices == ("util.py defines no Function",)
 
 
+def test_a_named_module_without_a_function_needs_no_package(write: Write) -> None:
+    write({"util.py": "import no_such_thing\n\nclass Layer(no_such_thing.Module):\n    pass\n"})
+    report = run("util.py")
+    assert list(report.checks()) == []
+    note = "util.py:1: no_such_thing is not installed; a stand-in is used instead"
+    assert report.notices == (note, "util.py defines no Function")
+
+
 def test_private_functions_are_checked_as_others_are(write: Write) -> None:
     source = WRONG.replace("class Cube", "class _Cube")
     write({"ops.py": GOOD + source})
