@@ -19,6 +19,7 @@ from gradtool.adapters.common.random_state import global_generators, stable_seed
 from gradtool.cases.advice import how_to_give_a_case
 from gradtool.cases.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.cases.case import Case
+from gradtool.cases.inference.calls.unpacked import unpacked
 from gradtool.cases.inference.clues import read_clues
 from gradtool.cases.inference.finding import Tries, find_cases
 from gradtool.cases.inference.search import SearchResult
@@ -281,6 +282,7 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     parameters = checkable.parameters()
     if not parameters:
         raise _no_arguments(checkable)
+    parameters, values = unpacked(checkable.obj, parameters)
     names = tuple(parameter.name for parameter in parameters)
 
     def bound(case: CaseConfig) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -306,7 +308,7 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     def made(case: CaseConfig) -> list[Any]:
         return _make(checkable, settings, case, str(case.name))[0]
 
-    clues = read_clues(checkable.obj, names)
+    clues = replace(read_clues(checkable.obj, names), passed=values)
     tries = Tries(try_case, made, ignored, fixed)
     search = find_cases(checkable, parameters, clues, tries, tuple(_LACKS))
     if not search.cases:

@@ -22,6 +22,7 @@ from gradtool.adapters.common.recording import is_recording
 from gradtool.adapters.library import library
 from gradtool.collect.declared import Declared, declared_functions
 from gradtool.collect.factories import call_factory
+from gradtool.collect.lifted import lift
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -41,12 +42,14 @@ def inventory(module: ModuleType, tree: ast.Module) -> list[Entry]:
     """List the Functions of a module, in the order of the source.
 
     Functions that make and return one, and that need no arguments or such as the source shows, are
-    called for it.
+    called for it. One that needs nothing of the functions around it is made without these.
     """
     declared = declared_functions(tree, lambda name: _is_function_in(module, name))
     unmade = [each for each in declared if each.within and not _made_as(each, module)]
     for each in unmade:
         call_factory(each, module, tree)
+        if not _made_as(each, module):
+            lift(each, module)
     names = {each.name for each in declared}
     made = [cls for cls in _made(module) if _is_from(cls, module, names)]
     return sorted(_entries(module, declared, made), key=lambda each: each.line or 0)

@@ -38,8 +38,10 @@ RIGHT = {
         "Transition",
         "Interleave",
         "TuckerProduct",
+        "Filtered",
+        "LowRankUpdate",
     ],
-    "options": ["GatedUnit", "NormalCDF", "RateOverSteps", "PassedOn"],
+    "options": ["GatedUnit", "NormalCDF", "RateOverSteps", "PassedOn", "MomentUpdate"],
     "modules": ["Coupling", "GatherInto", "GatherRows"],
     "operators": [
         "Transformed",
@@ -54,8 +56,9 @@ RIGHT = {
         "GroupedRows",
         "SyncedGradient",
         "Configured",
+        "ProjectedFrom",
     ],
-    "callers": ["Reversible", "TreeSum"],
+    "callers": ["Reversible", "TreeSum", "Combined", "Contracted"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "iterations": ["CubeRoot", "LogOdds"],
@@ -85,6 +88,8 @@ AT_ONE_SHAPE = [
     "operators::FrozenProduct",
     "operators::OffloadedCall",
     "operators::SolvedBySolver",
+    "operators::AppliedMatrix",
+    "operators::SolvedByConjugateGradients",
     "guarded::CategoricalKL",
     "guarded::Trapezoid",
     "guarded::RotateByUnitQuaternion",
@@ -111,6 +116,15 @@ def checked(file: str) -> dict[str, FunctionResult]:
 def failed(function: FunctionResult) -> set[str]:
     checks = [*function.checks, *(check for case in function.cases for check in case.checks)]
     return {check.rule for check in checks if standing(check, strict=True) in STOPPING}
+
+
+def test_spikes_get_a_threshold_and_a_slope() -> None:
+    for case in checked("spikes")["Spikes"].cases:
+        assert [each.split(": ")[1] for each in case.arguments[1:]] == [
+            "0.75",
+            "a bell-shaped function",
+        ]
+        assert {check.rule for check in case.checks if check.findings} == {"GT120"}
 
 
 @pytest.mark.parametrize(("file", "name"), [(f, n) for f, names in RIGHT.items() for n in names])

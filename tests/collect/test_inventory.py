@@ -72,7 +72,13 @@ SOURCE = """
         from torch.autograd import Function
         class Unreached(Function):
             METHODS
+            scale = x
         return Unreached.apply(x)
+
+    def shadowing(len, x):
+        class Shadowing(F):
+            METHODS
+        return Shadowing.apply(x)
 
     def train(x):
         return make_with(2.0, power=3)(x)
@@ -102,7 +108,7 @@ def test_every_declared_function_is_listed(loaded: LoadedModule) -> None:
     assert declared <= set(listed)
     assert "Unrelated" not in listed
     unmade = {name for name, each in listed.items() if each.unchecked}
-    assert unmade == {"Holder.forward.InMethod", "never.Unreached", "Cuda"}
+    assert unmade == {"never.Unreached", "shadowing.Shadowing", "Cuda"}
 
 
 def test_what_a_factory_returns_is_made(loaded: LoadedModule) -> None:
@@ -111,13 +117,21 @@ def test_what_a_factory_returns_is_made(loaded: LoadedModule) -> None:
     assert {"make_unknown.Unknown", "make_unknown.Unknown~2", "ByType", "Holder.Inner"} <= names
 
 
+def test_one_that_needs_nothing_of_the_functions_around_it_is_made(loaded: LoadedModule) -> None:
+    (found,) = [each for each in discover(loaded, "ops.py") if each.name.endswith("InMethod")]
+    assert found.obj.__qualname__ == "Holder.forward.<locals>.InMethod"
+    assert found.obj.__module__ == "ops"
+    assert found.location.line is not None
+
+
 def test_a_function_is_never_called_that_returns_no_function(tmp_path: Path) -> None:
     source = """
         from gradtool import Function
 
         def main():
+            scale = 2.0
             class Local(Function):
-                forward = backward = staticmethod(len)
+                forward = backward = staticmethod(lambda ctx, x: scale * x)
             raise SystemExit("it ran")
     """
     path = tmp_path / "ops.py"

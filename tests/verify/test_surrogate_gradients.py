@@ -122,6 +122,14 @@ def test_a_gate_that_is_right_at_the_case_is_no_stale_gradient(tmp_path):
     assert [each.rule for each in findings(checked(tmp_path, code))] == ["GT120"]
 
 
+def test_a_point_beside_an_edge_does_not_hide_a_step(tmp_path):
+    """Outputs in float32 are differenced over larger steps, which may cross an edge."""
+    code = source("(x / 0.75).trunc().float()", "g / (1 + x * x)")
+    code = code.replace("0.3, 0.8, 1.9]", "0.3, 0.8, 2.249]")
+    (finding,) = findings(checked(tmp_path, code))
+    assert (finding.rule, finding.message[-20:]) == ("GT120", "a surrogate gradient")
+
+
 @pytest.mark.parametrize("name", NOT_LINEAR)
 def test_one_that_is_not_linear_says_what_else_to_ignore(tmp_path, name):
     (finding,) = findings(checked(tmp_path, source(*NOT_LINEAR[name])))

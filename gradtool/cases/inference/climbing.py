@@ -31,9 +31,9 @@ from gradtool.cases.inference.drafts import (
 from gradtool.cases.inference.guards.options import options_of
 from gradtool.cases.inference.guards.repairs import read_repairs
 from gradtool.cases.inference.messages import Said, corrections
-from gradtool.cases.inference.operators import Operator, is_of_tensor
+from gradtool.cases.inference.operators import is_of_tensor
 from gradtool.cases.inference.reading import Reading
-from gradtool.cases.inference.suggestions import suggested, switched_off
+from gradtool.cases.inference.suggestions import linear_maps, suggested, switched_off
 from gradtool.cases.inference.trials import Trial
 from gradtool.config.tensor_spec import is_tensor
 
@@ -268,7 +268,8 @@ class Climb:
         if _asks_for_object(reason) and order:
             at = order[0]
             # An option that is off asks for no method.
-            for value in (*switched_off(step.draft[at]), {"literal": Operator()}):
+            maps = ({"literal": each} for each in linear_maps(self._reading))
+            for value in (*switched_off(step.draft[at]), *maps):
                 yield (*step.draft[:at], value, *step.draft[at + 1 :])
         streams = []
         for at in order:
@@ -296,8 +297,10 @@ class Climb:
             yield _with_tensors(step.draft, [speaks_of(n, step.trial.line) for n in names])
 
     def _may_be_word(self, at: int) -> bool:
-        use = self._reading.uses[self._reading.parameters[at].name]
-        return not (use.attributes or use.is_count or use.is_dtype)
+        name = self._reading.parameters[at].name
+        use = self._reading.uses[name]
+        is_other = bool(use.attributes or use.is_count or use.is_dtype or use.loops)
+        return not (is_other or name in self._reading.clues.tensors)
 
     def _order(self, said: str) -> list[int]:
         names = [parameter.name for parameter in self._reading.parameters]

@@ -52,8 +52,8 @@ class Clues(msgspec.Struct, frozen=True):
     """Forward unpacks them: ``x, scale = pair``."""
     within: Mapping[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     """Ranges that clamps or docstrings show, and of matrices that contract."""
-    passed: Mapping[str, float] = msgspec.field(default_factory=dict)
-    """Numbers of iterations and tolerances, as calls of the Function give them."""
+    passed: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Numbers of iterations and tolerances, as calls of the Function give them, and tuples."""
 
     def range_of(self, name: str) -> tuple[float, float] | None:
         """Return a range for the values of a parameter, by its uses or else by its name."""

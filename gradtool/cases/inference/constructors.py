@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 from gradtool.adapters.library import library
@@ -29,12 +32,34 @@ def constructed(cls: type[Any]) -> Any:
     return None
 
 
+_REACHES_OUT = re.compile(r"(load|open|read|download|fetch|from_file|save|connect)(_.*)?")
+"""Names of functions that need a file or a network."""
+
+
+def made_by_functions(cls: type[Any]) -> Iterator[Any]:
+    """Yield objects of a class that functions of its module return, as their annotations say.
+
+    A constructor may take what only such a function computes.
+    """
+    module = sys.modules.get(cls.__module__)
+    for name, function in list(vars(module).items()) if module else ():
+        if not isinstance(function, FunctionType) or _REACHES_OUT.fullmatch(name):
+            continue
+        if function.__annotations__.get("return") in (cls, cls.__name__):
+            try:
+                made = function(**likely_arguments(function))
+            except Exception:  # The user's function may raise anything.
+                continue
+            if isinstance(made, cls):
+                yield made
+
+
 def _no_arguments(_: type[Any]) -> dict[str, Any]:
     return {}
 
 
-def likely_arguments(cls: type[Any]) -> dict[str, Any]:
-    """Values for the parameters of a constructor that have no default."""
+def likely_arguments(cls: Callable[..., Any]) -> dict[str, Any]:
+    """Values for the parameters of a constructor or a function that have no default."""
     extents = itertools.cycle(_EXTENTS)
     single = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,12 +42,40 @@ def case_of(parameters: Parameters, draft: Draft, name: str) -> CaseConfig:
 
 
 def settled(parameters: Parameters, clues: Clues, draft: Draft) -> Draft:
-    """Ask for no gradient of tensors that backward returns None for, unless a call does."""
-    return tuple(
+    """Ask for no gradient of tensors that backward returns None for, unless a call does.
+
+    Of those, one that is named as the adjoint of another is made from it.
+    """
+    values = [
         {**value, "requires_grad": False}
         if parameter.name in clues.undifferentiated and _is_open(value)
         else value
         for parameter, value in zip(parameters, draft, strict=True)
+    ]
+    for matrix, adjoint in adjoint_pairs(parameters, clues):
+        if is_floating(values[matrix]) and is_floating(values[adjoint]):
+            values[matrix], values[adjoint] = _with_adjoint(values[matrix])
+    return tuple(values)
+
+
+_ADJOINT = re.compile(r"(.+)_(adjoint|adj|h|transposed?|t)", re.IGNORECASE)
+"""Matches the name of the adjoint of a matrix, which is another argument."""
+
+
+def adjoint_pairs(parameters: Parameters, clues: Clues) -> list[tuple[int, int]]:
+    """List the positions of matrices and of their adjoints, none of which gets a gradient."""
+    names = [each.name if each.name in clues.undifferentiated else "" for each in parameters]
+    found = [(at, _ADJOINT.fullmatch(name)) for at, name in enumerate(names)]
+    return [(names.index(of[1]), at) for at, of in found if of and of[1] in names]
+
+
+def _with_adjoint(matrix: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A matrix with entries that are listed, and its adjoint; the matrix alone may be oblong."""
+    rows, columns = shape_of(matrix)[-2:] if len(shape_of(matrix)) > 1 else (3, 4)
+    entries = np.round(np.sin(1.0 + 2.0 * np.arange(rows * columns)), 3).reshape(rows, columns)
+    return (
+        {"values": entries.tolist(), "requires_grad": False},
+        {"values": entries.T.tolist(), "requires_grad": False},
     )
 
 

@@ -25,6 +25,7 @@ from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.documentation import source
 from gradtool.cases.inference.drafts import (
     Draft,
+    adjoint_pairs,
     asks,
     case_of,
     entries,
@@ -96,7 +97,8 @@ def find_cases(
     """
     if checkable.is_function:
         names = tuple(parameter.name for parameter in parameters)
-        clues = replace(clues, passed=passed_numbers(checkable.obj, names, clues))
+        passed = passed_numbers(checkable.obj, names, clues)
+        clues = replace(clues, passed={**clues.passed, **passed})
     furthest = Furthest(tries.attempt)
     search = _cases(checkable, parameters, clues, replace(tries, attempt=furthest.attempt), gaps)
     mistaken = None if search.cases else furthest.mistaken(parameters)
@@ -133,6 +135,7 @@ def _own_cases(
     is_called = any(p.name in clues.uses.called or is_callable(p) for p in parameters)
     read_first = (
         is_called
+        or bool(adjoint_pairs(parameters, clues))
         or _reads_order(checkable.obj, [p.name for p in parameters])
         or (checkable.is_function and _says_matrix(checkable.obj, parameters, clues))
     )

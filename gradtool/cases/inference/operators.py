@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gradtool.adapters.library import library
 
 
-def reversal(*args: Any, out: Any = None, **_: Any) -> Any:
-    """Reverse the last floating tensor along its last dimension.
+def reversal(*args: Any, out: Any = None, at: int = -1, **_: Any) -> Any:
+    """Reverse the last floating tensor, or the one at another place, along its last dimension.
 
     This map is linear, and its own adjoint and inverse. So it can stand for a method, and for the
     one that belongs to its gradient, whatever they are called. It is not the identity, so that a
@@ -18,8 +19,8 @@ def reversal(*args: Any, out: Any = None, **_: Any) -> Any:
     tensors = [each for each in tensors if each.is_floating_point() or each.is_complex()]
     if not tensors:
         raise TypeError("no floating-point tensor was given")
-    last = tensors[-1]
-    result = last.flip(-1) if last.dim() else last
+    chosen = tensors[at]
+    result = chosen.flip(-1) if chosen.dim() else chosen
     return result if out is None else out.copy_(result)
 
 
@@ -29,10 +30,16 @@ class Operator:
     Args:
         shape: The last dimensions of all tensors that it takes and returns, which its attributes
             give; empty if any shape will do.
+        at: The place of the tensor that it computes from: the last, which may be a cotangent beside
+            the point of a derivative, or the first, beside which others are constants.
+        definite: Add the tensor itself, twice: the map is then positive definite, as methods such
+            as conjugate gradients require, and no longer its own inverse.
     """
 
-    def __init__(self, shape: tuple[int, ...] = ()) -> None:
-        self._shape = shape
+    def __init__(
+        self, shape: tuple[int, ...] = (), *, at: int = -1, definite: bool = False
+    ) -> None:
+        self._shape, self._at, self._definite = shape, at, definite
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Reverse a tensor; without one, do nothing, as a callback.
@@ -42,20 +49,29 @@ class Operator:
         """
         if not any(isinstance(each, library().Tensor) for each in (*args, *kwargs.values())):
             return None
-        result = reversal(*args, **kwargs)
+        result = reversal(*args, at=self._at, **kwargs)
+        if self._definite:
+            result = result + 2.0 * result.flip(-1) if result.dim() else 3.0 * result
         if tuple(result.shape)[-len(self._shape) :] != self._shape and self._shape:
             raise ValueError(f"expected the shape {self._shape}, got {tuple(result.shape)}")
         return result
 
     def __getattr__(self, name: str) -> Any:
         """A method or a part, which is the same operator, or a shape if its name says so."""
-        if name.startswith("__") or name == "_shape":
+        if name.startswith("__") or name in {"_shape", "_at", "_definite"}:
             raise AttributeError(name)
         return self._shape if is_shape(name) else self
 
     def __repr__(self) -> str:
-        return f"a linear operator on {self._shape}" if self._shape else "a linear operator"
+        kind = "a positive definite operator" if self._definite else "a linear operator"
+        kind = kind if self._at else f"{kind} of its first tensor"
+        return f"{kind} on {self._shape}" if self._shape else kind
 
+
+NEEDS_DEFINITE = re.compile(
+    r"conjugate[ _-]?gradients?|\bPCG\b|(?<![a-z])cg(?![a-z])|positive[- ]definite|self-adjoint"
+)
+"""Matches a text about a method that requires a positive definite operator."""
 
 _REMOVED = ("eig", "lstsq", "solve", "symeig")
 """Methods that PyTorch has removed from Tensor, and that other objects have."""

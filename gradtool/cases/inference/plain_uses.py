@@ -30,6 +30,8 @@ class PlainUses(msgspec.Struct, frozen=True):
     """By forward; or by backward alone, for the slope of a surrogate."""
     adjoints: frozenset[str] = frozenset()
     """Called by backward with a cotangent, in which they are linear then."""
+    slopes: frozenset[str] = frozenset()
+    """Called by backward alone, with a tensor that forward saved: the slope of a surrogate."""
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
     attributes: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
@@ -59,6 +61,7 @@ def plain_uses(
             seen.kinds.setdefault(name, set()).add(kind)
     called = frozenset(name for name in names if _CALL in seen.kinds.get(name, ()))
     adjoints: frozenset[str] = frozenset()
+    slopes: frozenset[str] = frozenset()
     attributes: dict[str, frozenset[str]] = {}
     if backward is not None:
         stand_for = {**seen.kept, **_aliases(backward, seen.kept)}
@@ -67,6 +70,7 @@ def plain_uses(
         attributes = _attributes(backward, stand_for)
         # If forward calls one too, this one may be its derivative.
         others, adjoints = _called_in_backward(backward, stand_for)
+        slopes = frozenset() if called else _called_with_saved(backward, stand_for) - adjoints
         called = called or others
     kinds = {name: seen.kinds[name] for name in names if name in seen.kinds}
     return PlainUses(
@@ -75,6 +79,7 @@ def plain_uses(
         numbers=frozenset(name for name in kinds if _NUMBER in kinds[name]),
         called=called,
         adjoints=adjoints,
+        slopes=slopes,
         anything=frozenset(kinds),
         attributes=attributes,
     )
@@ -91,7 +96,10 @@ def _uses(
         names: Where names differ from those of parameters: these, and attributes of the context,
             with the parameters that they stand for. No other names are then yielded.
     """
-    renamed = {id(value) for _, value in _renamed(node)}
+    together = dict(_kept_together(node))
+    kept |= {attribute: value.id for attribute, value in together.items()}
+    others = (value for _, value in _renamed(node))
+    renamed = {id(value) for value in (*others, *together.values())}
     ends = {id(end) for end in _shifted_ends(node)}
     for parent in ast.walk(node):
         for child in ast.iter_child_nodes(parent):
@@ -148,6 +156,15 @@ def _renamed(node: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
             yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
 
 
+def _kept_together(node: FunctionNode) -> Iterator[tuple[str, ast.Name]]:
+    """Yield attributes with the names that ``ctx.a, ctx.b = a, b`` gives them."""
+    for found in ast.walk(node):
+        if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple):
+            for target, value in _pairs(found.targets[0], found.value):
+                if isinstance(target, ast.Attribute) and isinstance(value, ast.Name):
+                    yield ast.unparse(target), value
+
+
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     match target, value:
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
@@ -178,6 +195,23 @@ def _called_in_backward(
             of_cotangent = any(_names(argument) & cotangents for argument in call.args)
             found[of_cotangent].add(stand_for[ast.unparse(call.func)])
     return frozenset(found[False]), frozenset(found[True])
+
+
+def _called_with_saved(backward: FunctionNode, stand_for: Mapping[str, str]) -> frozenset[str]:
+    """Functions that get a tensor which forward saved."""
+    saved = {
+        name
+        for node in ast.walk(backward)
+        if isinstance(node, ast.Assign) and ast.unparse(node.value).endswith(".saved_tensors")
+        for target in node.targets
+        for name in _names(target)
+    }
+    return frozenset(
+        stand_for[ast.unparse(call.func)]
+        for call in ast.walk(backward)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in stand_for
+        if any(_names(argument) & saved for argument in call.args)
+    )
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -15,6 +15,7 @@ from gradtool.cases.inference.calls.call_sites import Site, call_sites, module_s
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.helpers import helpers_of
+from gradtool.cases.inference.operand_shapes import read_operands
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.shape_facts import ShapeFacts
 from gradtool.cases.inference.shape_reading import read_shapes
@@ -38,6 +39,8 @@ class Reading(msgspec.Struct, frozen=True):
     """The Function differentiates what it is given by autograd."""
     constructs: bool = False
     """Some of the parameters are those of a constructor."""
+    text: str = ""
+    """The source of the class, or the docstrings of a caller."""
     module: ast.Module | None = None
     """The tree of the file that defines it, if its guards count."""
 
@@ -56,8 +59,10 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     namespace = getattr(unwrapped, "__globals__", {})
     helpers = helpers_of(forward, cls, module, module_text, namespace)
     merge_helpers(uses, forward, {name: each.node for name, each in helpers.items()})
-    methods = (each for each in cls.body if isinstance(each, ast.FunctionDef))
+    methods = [each for each in cls.body if isinstance(each, ast.FunctionDef)]
     merge_kept(uses, (each for each in methods if each.name == "backward"))
+    shapes = read_shapes(forward, names, text, helpers)
+    read_operands(shapes, forward, methods)
     for parameter in parameters:
         uses[parameter.name].is_called |= is_callable(parameter)
     for name, use in uses.items():
@@ -69,11 +74,12 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     return Reading(
         parameters=parameters,
         clues=clues,
-        shapes=read_shapes(forward, names, text, helpers),
+        shapes=shapes,
         uses=uses,
         namespace=namespace,
         sites=call_sites(function, module, names),
         differentiates=bool(_DIFFERENTIATES.search(text)),
+        text=text,
         module=module,
     )
 

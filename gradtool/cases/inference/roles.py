@@ -60,7 +60,8 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     if _TENSORS.search(note):
         return [Role(lambda base: [_like(base), _like(base)])]
     if "Tensor" in note:
-        return [*following, floating]
+        numbers = _annotated(name, note) if parameter.name in clues.undifferentiated else []
+        return [*following, *numbers, floating]
     if note and (values := _annotated(name, note)):
         return values
     if following:
@@ -208,6 +209,7 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"reverse|descending|largest|align_corners|normalized?|causal|affine", (True, False)),
     (r"reduction|reduce", ("mean", "sum", "none")),
     (r"approximate", ("none", "tanh")),
+    (r"(einsum_)?(equation|subscripts)", ("ij,jk->ik",)),
     (r"padding_mode", ("zeros", "constant")),
     (r"mode", ("constant", "nearest", "bilinear", "mean")),
     (r"(.*_)?(dim|axis)\d?", (1, 0, -1)),
@@ -216,6 +218,7 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"(.*_)?(level_?low|q_?min|quant_?min|qn|int_?min)", (-8,)),
     (r"(.*_)?(level_?high|q_?max|quant_?max|qp|int_?max)", (7,)),
     (r"(.*_)?levels?", (16, 4)),
+    (r"(num_?|n_?)?(knots|bins|control_points|grid_points)", (5, 8, 4)),
     (r"((num|n|w|a|weight|act)_?)?(bits?|bit_?width)|(.*_)bits", (4, 8, 2)),
     (r"(.*_)?(max|num|n)?_?(iters?|iterations?)", (50, 2)),  # few, and what iterates is unfinished
     (r"(.*_)?[ar]?tol(erance)?", (1e-10,)),

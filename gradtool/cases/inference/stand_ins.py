@@ -53,6 +53,21 @@ class SmoothFunction:
         return "a smooth function"
 
 
+class Bell:
+    """A smooth bump around 0, the same for each entry, for the slope of a surrogate."""
+
+    def __call__(self, *args: Any, **_: Any) -> Any:
+        """Compute it of the first floating tensor."""
+        tensors = (each for each in args if isinstance(each, library().Tensor))
+        x = next((each for each in tensors if each.is_floating_point()), None)
+        if x is None:
+            raise TypeError("no floating-point tensor was given")
+        return 1.0 / (1.0 + x * x)
+
+    def __repr__(self) -> str:
+        return "a bell-shaped function"
+
+
 class Supplier:
     """A function without arguments that returns the same tensor at each call, such as weights.
 

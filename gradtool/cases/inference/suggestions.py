@@ -14,13 +14,19 @@ from types import SimpleNamespace
 from typing import Any
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.constructors import constructed
+from gradtool.cases.inference.constructors import constructed, made_by_functions
 from gradtool.cases.inference.drafts import as_written, places
-from gradtool.cases.inference.operators import Operator, is_of_tensor, is_shape
+from gradtool.cases.inference.operators import (
+    NEEDS_DEFINITE,
+    Operator,
+    is_of_tensor,
+    is_shape,
+)
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import Role, number_for, plain_values, roles
 from gradtool.cases.inference.sparse import sparse_arguments
 from gradtool.cases.inference.stand_ins import (
+    Bell,
     SmoothFunction,
     Supplier,
     is_of_module,
@@ -65,8 +71,7 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     elif use.matrix:
         yield from square_matrices(reading, name, use.matrix, _squared(shape))
     elif use.is_scalar:
-        yield {"shape": []}
-        yield {"shape": [1]}
+        yield from (_tensor(each, reading.clues.range_of(name)) for each in ((), (1,)))
     elif shape is not None:
         if _LABELS.fullmatch(name) and name in reading.clues.undifferentiated:
             yield {"shape": list(shape), "dtype": "int64", "low": 0, "high": 2}
@@ -109,9 +114,11 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     if _is_configuration(named):
         yield from ({"literal": each} for each in _instances(named, reading.namespace))
     is_module = is_of_module(use.attributes) or (reading.differentiates and "Module" in str(note))
+    if parameter.name in reading.clues.uses.slopes:
+        yield {"literal": Bell()}
     is_adjoint = parameter.name in reading.clues.uses.adjoints
     if is_adjoint or (use.is_called and not reading.differentiates):
-        yield {"literal": Operator()}
+        yield from ({"literal": each} for each in linear_maps(reading))
     if use.supplies:
         yield from ({"literal": Supplier(shape)} for shape in _SUPPLIED)
     if use.is_called or is_module:
@@ -174,6 +181,14 @@ def _operators(attributes: Collection[str], base: tuple[int, ...]) -> Iterator[O
     if any(map(is_shape, attributes)):
         yield from (Operator(base[axis:]) for axis in range(len(base)))
     yield Operator()
+    yield Operator(at=0)
+
+
+def linear_maps(reading: Reading) -> Iterator[Operator]:
+    """Yield maps in place of a function or an object: a definite one first if a text asks so."""
+    if NEEDS_DEFINITE.search(reading.text):
+        yield Operator(definite=True)
+    yield Operator()
 
 
 def _is_configuration(note: Any) -> bool:
@@ -191,7 +206,8 @@ def _instances(cls: type[Any], namespace: Mapping[str, Any]) -> Iterator[Any]:
     yield from members[:_INSTANCES]
     if not members:
         # An abstract class is made by those below it.
-        made = (constructed(each) for each in (cls, *cls.__subclasses__()))
+        new = (constructed(each) for each in (cls, *cls.__subclasses__()))
+        made = itertools.chain(made_by_functions(cls), new)
         yield from itertools.islice((each for each in made if each is not None), _INSTANCES)
 
 

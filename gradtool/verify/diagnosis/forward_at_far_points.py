@@ -1,4 +1,4 @@
-"""Recognizes forwards that are steps, pass an argument on or ignore it, by points far away.
+"""Recognizes forwards that are steps, pass an argument on or ignore it, by points beside the case.
 
 A sine near zero, or a maximum whose first argument is the larger one everywhere, returns its
 argument too, and a relu of negative numbers is flat. Far from the case's own point they do not.
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
-from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, rounded_differently, signed
-from gradtool.verify.thresholds.rules import STEP_SHIFTS, STEP_STILL
+from gradtool.verify.thresholds.rules import STEP_SHIFTS, STEP_STILL, STILL_MOVE
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Derivatives
@@ -75,6 +75,27 @@ def is_step(subject: Subject, at: Derivatives, argument: int, rows: slice) -> bo
         if still is None or np.mean(still == there) < STEP_STILL:
             return False
     return has_moved
+
+
+def is_still(
+    subject: Subject, at: Derivatives, argument: int, entries: BoolArray, rows: slice
+) -> bool:
+    """Return True if no output changes when these entries of an argument move a little.
+
+    What slope a difference quotient gave them is that of an edge beside them.
+    """
+    here = _coordinates(at, at.forward.outputs, rows)
+    if entries.size != at.primals[argument].size:
+        return False  # Those of complex numbers come in pairs.
+    for sign in (1.0, -1.0):
+        point = list(at.primals)
+        own = np.ravel(point[argument])
+        moves = sign * STILL_MOVE * (1.0 + np.abs(own)) * entries
+        point[argument] = np.reshape(own + moves, point[argument].shape).astype(own.dtype)
+        there = _coordinates(at, _evaluated(subject, point), rows)
+        if here is None or there is None or not np.array_equal(here, there):
+            return False
+    return True
 
 
 def is_ignored(subject: Subject, at: Derivatives, argument: int) -> bool:

@@ -19,7 +19,12 @@ import numpy as np
 
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.forward_at_far_points import is_ignored, is_passed_on, is_step
+from gradtool.verify.diagnosis.forward_at_far_points import (
+    is_ignored,
+    is_passed_on,
+    is_step,
+    is_still,
+)
 from gradtool.verify.diagnosis.stopped_gradients import kind_of_stopped
 from gradtool.verify.diagnosis.straight_through import is_straight_through
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
@@ -127,7 +132,10 @@ def _kind_of_block(
     if not (np.isfinite(analytic).all() and np.isfinite(numeric).all() and analytic.any()):
         return None
     allowed = comparison.allowed[rows]
-    if (np.abs(numeric) <= allowed).all():
+    moved = np.any(np.abs(numeric) > allowed, axis=0)
+    if not moved.any() or (
+        np.median(moved) == 0 and is_still(subject, at, comparison.argument, moved, rows)
+    ):
         return _kind_of_step(subject, at, comparison, rows)
     if not _is_diagonal(comparison, rows):
         return None

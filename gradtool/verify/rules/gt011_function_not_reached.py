@@ -3,10 +3,10 @@
 What it does
 ------------
 
-Lists the Functions in the source that were not checked: those that a function defines when it is
-called, those behind a condition that is false here, and those without a backward. A function that
-defines and returns a Function is called if it needs no arguments, or if the file shows which ones
-to pass.
+Lists the Functions in the source that were not checked: those that a function defines from its own
+variables, those behind a condition that is false here, and those without a backward. A function
+that defines and returns a Function is called if it needs no arguments, or if the file shows which
+ones to pass. A Function that uses nothing of the function around it is checked in any case.
 
 Why it matters
 --------------

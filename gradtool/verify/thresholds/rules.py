@@ -299,6 +299,12 @@ change; the others happen to lie on an edge. Doubled: no step is recognized. Hal
 relu is flat.
 """
 
+STILL_MOVE = 1e-5
+"""Unit: 1 + |input|. A move that changes a result in float32, whose digits are 1e-7 apart,
+unless it is flat there. Doubled: one point in 50,000 beside an edge is not recognized. Halved:
+slopes below 0.01 are not seen.
+"""
+
 REPEATED_CHARACTERS = 40
 """Unit: characters. The longest expression of backward that advice repeats: with the call that
 follows it, half a line. A longer one is called ``grad``. Doubled: advice of two lines. Halved: most

@@ -239,3 +239,57 @@ class Configured(Function):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return ctx.scale * grad * x.cos(), None
+
+
+class ProjectedFrom(Function):
+    """The places of the source are constants, beside the tensor that is projected."""
+
+    @staticmethod
+    def forward(ctx, volume, scanner, sources):
+        ctx.scanner, ctx.sources = scanner, sources
+        return scanner.project_from(volume, sources)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.scanner.project_back(grad_output, ctx.sources), None, None
+
+
+class SolvedByConjugateGradients(Function):
+    """Solve a system by conjugate gradients, whose matrix a function applies."""
+
+    @staticmethod
+    def forward(ctx, b, normal):
+        ctx.normal = normal
+        return SolvedByConjugateGradients.solve(b, normal)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return SolvedByConjugateGradients.solve(grad_output, ctx.normal), None
+
+    @staticmethod
+    def solve(b, normal):
+        x, residual, direction = torch.zeros_like(b), b, b
+        square = (residual * residual).sum()
+        while square > 1e-28:
+            applied = normal(direction)
+            size = (direction * applied).sum()
+            if size <= 0:
+                raise RuntimeError("the function is not positive definite")
+            x, residual = x + square / size * direction, residual - square / size * applied
+            square, before = (residual * residual).sum(), square
+            direction = residual + square / before * direction
+        return x
+
+
+class AppliedMatrix(Function):
+    """The adjoint is given, since a sparse matrix is slow to transpose."""
+
+    @staticmethod
+    def forward(ctx, x, matrix, matrix_adjoint):
+        ctx.save_for_backward(matrix_adjoint)
+        return matrix @ x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (matrix_adjoint,) = ctx.saved_tensors
+        return matrix_adjoint @ grad_output, None, None

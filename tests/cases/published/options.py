@@ -97,3 +97,15 @@ class DivisibleBlocks(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return ctx.scale * grad_output.repeat_interleave(ctx.block_size, 0), None, None
+
+
+class MomentUpdate(Function):
+    @staticmethod
+    def forward(ctx, *args):
+        update, moment, (decay, eps) = args
+        ctx.decay = decay
+        return decay * moment + (1 - decay) * update + eps
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (1 - ctx.decay) * grad_output, ctx.decay * grad_output, None

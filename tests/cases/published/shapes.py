@@ -168,3 +168,36 @@ class TuckerProduct(Function):
             torch.einsum("prk,ijk,ip->jr", grad, core, left),
             None,
         )
+
+
+class Filtered(Function):
+    @staticmethod
+    def forward(ctx, images, filters, bias, stride, padding):
+        ctx.save_for_backward(images, filters)
+        ctx.stride, ctx.padding = stride, padding
+        return torch.nn.functional.conv2d(images, filters, bias, stride, padding)
+
+    @staticmethod
+    def backward(ctx, g):
+        images, filters = ctx.saved_tensors
+        geometry = {"stride": ctx.stride, "padding": ctx.padding}
+        return (
+            torch.nn.grad.conv2d_input(images.shape, filters, g, **geometry),
+            torch.nn.grad.conv2d_weight(images, filters.shape, g, **geometry),
+            g.sum((0, 2, 3)),
+            None,
+            None,
+        )
+
+
+class LowRankUpdate(Function):
+    @staticmethod
+    def forward(ctx, a, b, c, d):
+        ctx.save_for_backward(a, b, c, d)
+        return (b @ a) * (d @ c)
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b, c, d = ctx.saved_tensors
+        left, right = g * (d @ c), g * (b @ a)
+        return b.T @ left, left @ a.T, d.T @ right, right @ c.T

@@ -26,7 +26,7 @@ from gradtool.cases.inference.plain_uses import FunctionNode, plain_uses
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.shape_reading import read_shapes
-from gradtool.cases.inference.uses import merge_uses, read_uses
+from gradtool.cases.inference.uses import Use, merge_uses, read_uses
 
 MOST_CALLERS = 4
 """Callers that are tried, those first that call the Function themselves."""
@@ -46,6 +46,9 @@ _DOES_MORE = re.compile(
 
 _NOT_CALLERS = re.compile(r"(test|bench|train|fit|main|demo|plot|run|profile)(_.*)?|__(?!call__).*")
 """Names of functions that do more than compute."""
+
+_STARRED = (2, 1)
+"""Numbers of arguments that ``*args`` of a caller may stand for."""
 
 _SINGLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -72,10 +75,11 @@ class Caller(msgspec.Struct, frozen=True):
 
     def call(self, function: Callable[..., Any], values: Mapping[int, Any]) -> Any:
         """Call what `make` returned with the other values."""
-        given = dict(enumerate(self.reading.parameters))
-        own = [at for at in given if at >= self.made_by]
-        args = [values[at] for at in own if given[at].kind not in _SINGLE]
-        named = {given[at].name: values[at] for at in own if given[at].kind in _SINGLE}
+        own = list(enumerate(self.reading.parameters))[self.made_by :]
+        # What stands before one that has no name cannot be given by name beside it.
+        before = max((at for at, each in own if each.kind not in _SINGLE), default=0)
+        args = [values[at] for at, each in own if at < before or each.kind not in _SINGLE]
+        named = {each.name: values[at] for at, each in own if at >= before and each.kind in _SINGLE}
         return function(*args, **named)
 
 
@@ -89,7 +93,25 @@ def callers(function: Any) -> Iterator[Caller]:
     for owner, node in _leading_to(function.__qualname__, module):
         made = _caller(owner, node, namespace)
         if made is not None:
-            yield made
+            yield from _with_counts(made)
+
+
+def _with_counts(caller: Caller) -> Iterator[Caller]:
+    """Yield a caller with each number of arguments in place of ``*args``, if it has them."""
+    own = caller.reading.parameters
+    at = next((i for i, each in enumerate(own) if each.kind is each.VAR_POSITIONAL), None)
+    if at is None:
+        yield caller
+        return
+    for count in _STARRED:
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        names = [f"{own[at].name}_{number}" for number in range(count)]
+        single = [own[at].replace(name=name, kind=kind) for name in names]
+        uses = {**caller.reading.uses, **dict.fromkeys(names, Use())}
+        reading = replace(
+            caller.reading, parameters=(*own[:at], *single, *own[at + 1 :]), uses=uses
+        )
+        yield replace(caller, reading=reading)
 
 
 def _leading_to(
@@ -213,9 +235,7 @@ def _read(
     """
     names = tuple(each.name for each in parameters)
     text = "\n".join(ast.get_docstring(each) or "" for each in nodes)
-    uses = read_uses(nodes[0], names, text)
-    for node in nodes[1:]:
-        merge_uses(uses, read_uses(node, names, text))
+    uses = _uses(nodes, names, text)
     plain = plain_uses(names, nodes, None)
     for parameter in parameters:
         use = uses[parameter.name]
@@ -236,7 +256,22 @@ def _read(
         namespace=namespace,
         sites=[],
         differentiates=False,
+        text=text,
     )
+
+
+def _uses(nodes: list[FunctionNode], names: tuple[str, ...], text: str) -> dict[str, Use]:
+    """Read the uses of each parameter in the functions that have it.
+
+    A method may give the name of a parameter of the constructor to something else.
+    """
+    uses: dict[str, Use] = {}
+    for node in nodes:
+        own = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+        found = read_uses(node, tuple(name for name in names if name in own), text)
+        merge_uses(uses, {name: use for name, use in found.items() if name in uses})
+        uses = {**found, **uses}
+    return {name: uses.get(name) or Use() for name in names}
 
 
 def _with_attributes(node: FunctionNode, names: tuple[str, ...]) -> Iterator[str]:
