@@ -5,6 +5,8 @@ The first of these sources that has any case is used.
 
 from __future__ import annotations
 
+import inspect
+import linecache
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -39,7 +41,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import function_location
 from gradtool.config.schema import CaseConfig, case_name
 from gradtool.config.settings import Settings
-from gradtool.engine._placeholder import EngineLacksError
+from gradtool.engine._placeholder import EngineLacksError, Placeholder
 from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Location, Relaxation
 from gradtool.sandbox import debugger
@@ -49,11 +51,17 @@ from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout, Evaluat
 _PER_TRY = 3
 """Evaluations in place of which a try of arguments counts: forward and backward."""
 
-_NEEDS_CUDA = re.compile(r"\bcuda\b|CuPy|NVIDIA|\bTriton\b", re.IGNORECASE)
+_NEEDS_CUDA = re.compile(
+    r"\bcuda\b|CuPy|NVIDIA|\bTriton\b|\b(available|implemented|supported) (on|for) (the )?cpu\b",
+    re.IGNORECASE,
+)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
 
 _MISSING = re.compile(r"(?:NameError: name|ModuleNotFoundError: No module named) '([\w.]+)'")
 """Matches the refusal of arguments by a Function that uses what its module could not import."""
+
+_ASKS_FOR_CLASS = re.compile(r"\bisinstance\([^,]+,\s*(\w+)")
+"""Matches the line that refuses an object, with the class that it should have."""
 
 _LACKS = {
     EngineLacksError.__name__: "check it with --engine torch, where PyTorch is installed",
@@ -345,15 +353,38 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     first = parameter_in_place_of_ctx(checkable.obj)
     if first is not None:
         hint = f"`{first}` gets the ctx of forward: {_ADD_CTX}"
+    is_lacking = search.doubt is None and bool(_MISSING.match(search.objection))
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it with --device cuda on a machine that has a GPU"
+        is_lacking = search.doubt is None
+    stand_in = _stand_in_of(checkable, search)
+    if stand_in is not None:
+        return NoCase(
+            f"forward cannot run here: {stand_in}",
+            hint=_install(f"StandInError: {stand_in}") or _LACKS["StandInError"],
+            location=_line_of_refusal(checkable, search),
+        )
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(
-        _outcome(checkable, settings, search),
+        f"forward cannot run here: {search.objection}"
+        if is_lacking
+        else _outcome(checkable, settings, search),
         hint=hint,
         detail="\n".join([*refusals, *(f"tried through {each}" for each in search.callers)]),
         location=_line_of_refusal(checkable, search),
     )
+
+
+def _stand_in_of(checkable: Checkable, search: SearchResult) -> str | None:
+    """Say what is lacking if forward asks for an object of a class that a stand-in replaces."""
+    line = search.reached[-1] if search.reached else 0
+    forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
+    text = linecache.getline(str(checkable.file), line)
+    for name in _ASKS_FOR_CLASS.findall(text) if search.doubt is None else ():
+        value = getattr(forward, "__globals__", {}).get(name)
+        if isinstance(value, Placeholder):
+            return str(value._error())
+    return None
 
 
 def _outcome(checkable: Checkable, settings: Settings, search: SearchResult) -> str:

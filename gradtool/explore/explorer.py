@@ -13,7 +13,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.coverage import Branches
 from gradtool.explore.families import Turns, variants
-from gradtool.explore.ignored_option import with_ignored_option
+from gradtool.explore.ignored_option import is_fixed_by_call, with_ignored_option
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.trial import Answer, attempt, stale, usual_size
@@ -183,7 +183,7 @@ class _Search:
         if variant.point.size > _LARGE:
             variant = self._smaller(case, variant)
         outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
-        if not outcomes:
+        if not outcomes or is_fixed_by_call(self._checkable, case, point, variant.point, case.seed):
             return
         before = set(self.found)
         self._add(case, variant, outcomes)  # Shrinking takes time, which may run out.

@@ -1,4 +1,4 @@
-"""An option that backward ignores: its gradient is the derivative with the option of the case."""
+"""An option that backward ignores, or that forward does: gradients with the option of the case."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
+from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point
 from gradtool.explore.trial import exact_gradients, returned_gradients
 from gradtool.explore.variants.plain import with_defaults
@@ -33,6 +35,24 @@ def with_ignored_option(
     if text is None:
         return outcome
     return structs.replace(outcome, flaws=tuple(replace(flaw, hint=text) for flaw in outcome.flaws))
+
+
+def is_fixed_by_call(
+    checkable: Checkable, case: ResolvedCase, at: Point, variant: Point, seed: int
+) -> bool:
+    """Return True if forward ignores an option for which each call gives the value it has built in.
+
+    Only backward reads it, such as the bounds beyond which an activation is known to be flat, and
+    with the value of the call that the case follows, the gradient is right.
+    """
+    changed = dict(_changed_options(at, variant))
+    if not changed or not (case.inferred_from or "").startswith("the call"):
+        return False
+    before = variant.having(changed)
+    found = returned_gradients(checkable, before, seed)
+    return has_same_outputs(checkable, before, variant) and _are_same(
+        found, exact_gradients(checkable, before, seed)
+    )
 
 
 def _explanation(checkable: Checkable, case: Point, variant: Point, seed: int) -> str | None:

@@ -515,7 +515,49 @@ def test_the_optional_dependency_that_forward_needs_is_named(
     write({"ops.py": NEEDS_KERNELS.format(line=line)})
     (finding,) = check(check_options(paths=("ops.py",))).findings()
     assert finding.rule == "GT002"
+    assert finding.message.startswith("forward cannot run here: ")
     assert finding.hint == f"install the optional dependency that provides `{missing}`"
+
+
+REFUSES = """
+import torch
+from no_such_package import Solver
+
+class Solve(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, solver):
+        LINE
+        return x * 2.0
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2.0, None
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "lacking", "hint"),
+    [
+        (
+            "assert isinstance(solver, Solver)",
+            "no_such_package.Solver is not installed; a stand-in was used instead",
+            "install `no_such_package` in the environment that runs gradtool",
+        ),
+        (
+            'raise RuntimeError("no backend is available on cpu")',
+            "RuntimeError: no backend is available on cpu",
+            "it needs CUDA: check it with --device cuda on a machine that has a GPU",
+        ),
+    ],
+)
+def test_what_no_argument_can_make_run_is_said(
+    write: Write, line: str, lacking: str, hint: str
+) -> None:
+    write({"ops.py": REFUSES.replace("LINE", line)})
+    (finding,) = check(check_options(paths=("ops.py",))).findings()
+    assert finding.rule == "GT002"
+    assert finding.message.startswith(f"forward cannot run here: {lacking}")
+    assert finding.hint == hint
 
 
 def test_a_forward_without_arguments_has_no_case() -> None:

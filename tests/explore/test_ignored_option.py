@@ -48,3 +48,34 @@ def test_it_is_named_if_the_gradient_is_right_for_the_value_of_the_case(
     assert hints
     is_named = hints == ["backward ignores `offset`: it returns the derivative for 0"]
     assert is_named == is_ignored
+
+
+BUILT_IN = """
+import torch
+
+class Ramp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, kind, limit):
+        if kind != "unit":
+            raise ValueError(kind)
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return x.clamp(-1.0, 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (x.abs() < ctx.limit), None, None
+
+def ramp(x):
+    return Ramp.apply(x, "unit", LIMIT)
+"""
+
+
+@pytest.mark.parametrize(("limit", "is_wrong"), [("1.0", False), ("0.5", True)])
+def test_an_option_that_forward_has_built_in_keeps_the_value_of_the_calls(
+    tmp_path: Path, limit: str, is_wrong: bool
+) -> None:
+    (tmp_path / "ramp.py").write_text(BUILT_IN.replace("LIMIT", limit))
+    report = check(check_options(paths=(str(tmp_path / "ramp.py"),)))
+    assert any(each.rule == "GT101" for each in report.findings()) is is_wrong
