@@ -6,7 +6,7 @@ do; one of another length shows it by raising, or hides one that is broadcast.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,13 +15,17 @@ import numpy as np
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, shifted
-from gradtool.verify.thresholds.rules import BATCH_LENGTHS, BATCH_LONGEST_EXTENT, EXAMPLE_SHIFT
+from gradtool.verify.rules._placings import InDims, covering_placings, simple_placings
+from gradtool.verify.thresholds.rules import (
+    BATCH_LENGTHS,
+    BATCH_LONGEST_EXTENT,
+    BATCH_LONGEST_MIXED,
+    BATCH_MOST_MIXED,
+    EXAMPLE_SHIFT,
+)
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
-
-
-InDims = tuple[int | None, ...]
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -44,14 +48,31 @@ def batchable(subject: Subject) -> list[int]:
 
 
 def batches(subject: Subject) -> Iterator[Batch]:
-    """All arguments and each alone, along the first dimension and the last, in a few lengths."""
+    """Every two arguments along the first dimension, the last and none, in a few lengths.
+
+    A derived rule moves dimensions by itself, so that mixing them would test gradtool's engine.
+    """
+    arguments, chosen = subject.function.arguments, batchable(subject)
+    ranks = [len(a.shape) if i in chosen else None for i, a in enumerate(arguments)]
+    choose = simple_placings if subject.function.generates_vmap else covering_placings
+    placings = list(choose(ranks))
     extents = _extents(subject)
     usual = next((length for length in BATCH_LENGTHS if length not in extents), BATCH_LENGTHS[0])
-    placings = list(_placings(subject))
     for in_dims in placings:
         yield _batch(subject, in_dims, usual)
     for length in extents:
-        yield _batch(subject, placings[0], length)
+        for in_dims in _along_extents(placings, ranks, length):
+            yield _batch(subject, in_dims, length)
+
+
+def _along_extents(
+    placings: Sequence[InDims], ranks: Sequence[int | None], length: int
+) -> list[InDims]:
+    """The placings of all arguments for a batch as long as one of the extents."""
+    if length > BATCH_LONGEST_MIXED:
+        return [placings[0]]
+    left_out = ranks.count(None)
+    return [each for each in placings if each.count(None) == left_out][:BATCH_MOST_MIXED]
 
 
 def _extents(subject: Subject) -> list[int]:
@@ -59,20 +80,6 @@ def _extents(subject: Subject) -> list[int]:
     shapes = [subject.function.arguments[i].shape for i in batchable(subject)]
     ends = [extent for shape in shapes if shape for extent in (shape[-1], shape[0])]
     return [extent for extent in dict.fromkeys(ends) if 1 < extent <= BATCH_LONGEST_EXTENT]
-
-
-def _placings(subject: Subject) -> Iterator[InDims]:
-    arguments, chosen = subject.function.arguments, batchable(subject)
-    everything: InDims = tuple(0 if i in chosen else None for i in range(len(arguments)))
-    yield everything
-    if len(chosen) > 1:
-        for alone in chosen:
-            yield tuple(0 if i == alone else None for i in range(len(arguments)))
-    if any(arguments[i].shape for i in chosen):
-        yield tuple(
-            None if dim is None else len(a.shape)
-            for dim, a in zip(everything, arguments, strict=True)
-        )
 
 
 def _batch(subject: Subject, in_dims: InDims, length: int) -> Batch:

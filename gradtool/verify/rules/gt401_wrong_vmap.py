@@ -3,8 +3,9 @@
 What it does
 ------------
 
-Batches the inputs, all together and one at a time, along the first dimension and, if there is more
-than one, the last. Tries a batch size that equals one of the extents and one that does not.
+Batches the inputs, all together and one at a time, along the first dimension and the last. If the
+Function has its own ``vmap``, every two inputs are also batched along different dimensions, such as
+``in_dims=(0, 1)`` and ``(1, None)``. Tries batch sizes that equal an extent and one that does not.
 Computes the batch with the Function's own ``vmap``, or the one that ``generate_vmap_rule`` derives,
 and compares each example with a call of its own. A ``vmap`` that raises violates this rule too. A
 Function that declares neither is not checked.
@@ -13,7 +14,8 @@ Why it matters
 --------------
 
 Per-example gradients, ensembles and ``jacrev`` call ``vmap``. A ``vmap`` that ignores an entry of
-``in_dims`` works only for the call that its author tried.
+``in_dims``, or takes the entry of one argument for another, works only for the call that its author
+tried.
 
 Wrong example
 -------------
@@ -87,8 +89,9 @@ from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.rules._batches import Batch, InDims, batchable, batches
+from gradtool.verify.rules._batches import Batch, batchable, batches
 from gradtool.verify.rules._contract import RUNS
+from gradtool.verify.rules._placings import InDims
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.thresholds.rules import VMAP_ROUNDINGS
 from gradtool.verify.wording import number
@@ -97,6 +100,8 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 NO_VMAP = "no vmap"
+
+_HINT = "take the batch dimension of each argument from its in_dims entry"
 
 
 def _check(subject: Subject) -> Answer:
@@ -120,7 +125,8 @@ def _differs(subject: Subject, batch: Batch) -> Flaw | None:
         batched = subject.function.vmapped(batch.stacked, batch.in_dims)
     except Exception as error:  # What the user's vmap may raise has no bounds.
         return Flaw(
-            message=f"vmap with in_dims={batch.in_dims} raised {type(error).__name__}: {error}"
+            message=f"vmap with in_dims={batch.in_dims} raised {type(error).__name__}: {error}",
+            hint=_HINT if len({*batch.in_dims}) > 1 else None,
         )
     return _compared(batched, loop, batch.in_dims)
 
@@ -168,7 +174,7 @@ def _values_differ(found: Array, reference: Array, output: int, in_dims: InDims)
         message=f"vmap with in_dims={in_dims} differs from the loop in {wrong.sum()} of "
         f"{wrong.size} entries of output {output}; example {int(worst[0])}: "
         f"vmap gives {number(found[worst].real)}, the loop {number(reference[worst].real)}",
-        hint="take the batch dimension of each argument from its in_dims entry",
+        hint=_HINT,
         evidence=Evidence(
             output=output,
             output_index=tuple(int(i) for i in worst),

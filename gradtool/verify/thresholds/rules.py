@@ -159,6 +159,18 @@ by length; longer ones cost too much. Doubled: twice the calls in such cases. Ha
 17 to 32 are not tried.
 """
 
+BATCH_LONGEST_MIXED = 8
+"""Unit: examples. Batches as long as an extent are tried along other dimensions too, up to this
+length. Doubled: twice the calls for cases with long extents. Halved: code that guesses the
+dimension by its length is found only for extents up to 4.
+"""
+
+BATCH_MOST_MIXED = 4
+"""Unit: placings of batches as long as an extent: of two arguments, all with both batched. Doubled:
+up to twice the calls for three arguments and more. Halved: all first and all last remain, where
+one argument's dimension is that of the others.
+"""
+
 BATCHED_COTANGENTS = 3
 """Unit: cotangents in a batch (GT402): prime, and rarely an extent of the output. Doubled: twice
 the runs of backward. Halved: a batch of one, which broadcasts and hides mistakes.
