@@ -7,9 +7,10 @@ Sets the first extent of the first input to zero, and with it the equal leading 
 inputs if forward treats them as the same axis. If forward accepts that and returns finite numbers,
 backward must not raise and must return gradients of the inputs' shapes. The finding is only a note
 if the emptied axis might not be a batch axis, because forward sums over it or uses it for two axes
-of an output; if a ``reshape`` to -1 is ambiguous; or if a product of empty matrices is singular. A
-backward that also raises for an extent of one, such as that of a decomposition of tall matrices, is
-not reported.
+of an output; if a ``reshape`` to -1 is ambiguous; or if a product of empty matrices is singular. It
+is also only a note if backward raises although the entries along the axis depend on one another
+and on their order, as in a scan, a Fourier transform, a sort or a cumulative sum. A backward that
+also raises for an extent of one, such as that of a decomposition of tall matrices, is not reported.
 
 Why it matters
 --------------
@@ -73,6 +74,7 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array, Observation
+from gradtool.verify.rules._batch_axes import Axes, is_of_batch
 from gradtool.verify.rules._rule import Answer, Rule, failed, passed, skipped
 from gradtool.verify.rules._runs import failure_of_run
 
@@ -85,9 +87,6 @@ _AMBIGUOUS = "unspecified dimension size -1"
 
 _SINGULAR = "LinAlgError"
 """Part of the message of solvers for the product of empty matrices, which is zero."""
-
-Axes = frozenset[tuple[int, int]]
-"""Axes of the arguments: the number of each, and that of its axis."""
 
 _WHEN = "for empty inputs that forward accepts"
 
@@ -140,7 +139,22 @@ def _asked(subject: Subject, axes: Axes, seen: Observation, *, is_meant: bool) -
         return failed(replace(flaw, severity=Severity.NOTE))
     if _raises_for_one(subject, axes):
         return passed("backward does not accept an extent of one either")
+    assert seen.failure is not None
+    if seen.failure.kind == "raised" and not is_of_batch(subject, axes, _emptied(subject, seen)):
+        return failed(replace(flaw, severity=Severity.NOTE))
     return failed(flaw)
+
+
+def _emptied(subject: Subject, seen: Observation) -> Axes:
+    """The axes of the outputs that are empty where they were not."""
+    before = subject.first.forward.outputs
+    return frozenset(
+        (i, axis)
+        for i, (one, other) in enumerate(zip(before, seen.outputs, strict=True))
+        if one is not None and other is not None and one.ndim == other.ndim
+        for axis in range(one.ndim)
+        if one.shape[axis] != other.shape[axis]
+    )
 
 
 def _raises_for_one(subject: Subject, axes: Axes) -> bool:

@@ -73,3 +73,71 @@ def test_extents_that_are_equal_by_accident_are_not_emptied_together() -> None:
 
 def test_a_backward_without_trouble_passes() -> None:
     assert found(made(lambda x: x.exp(), lambda g, x: g * x.exp()), (4, 3)) == []
+
+
+def reads_first(x: Any) -> Any:
+    """Zero, where there is a first slice."""
+    return 0 * x[0]
+
+
+ALONE = [
+    lambda x: x.exp(),
+    lambda x: x.softmax(1),
+    lambda x: x * torch.arange(1.0, 1 + len(x), dtype=x.dtype)[:, None],
+    lambda x: torch.stack([row.cumsum(0) for row in x]) if len(x) else x.exp(),
+]
+ALIKE = [
+    lambda x: x - x.sum(0) / max(1, len(x)),
+    lambda x: x.softmax(0),
+    lambda x: x * (x @ x.T).sum(0)[:, None],
+]
+IN_ORDER = [
+    lambda x: x.cumsum(0),
+    lambda x: x.flip(0).cumsum(0).flip(0),
+    lambda x: x.cummax(0).values,
+    lambda x: x.sort(0).values,
+    lambda x: torch.cat([x[:1], x[1:] + x[:-1]]),
+    lambda x: (
+        torch.fft.irfft(torch.fft.rfft(x, len(x) + 3, dim=0), len(x) + 3, dim=0)[: len(x)]
+        * x.flip(0)
+    ),
+]
+
+
+def differentiated(forward: Callable[..., Any], lost: Callable[[Any], Any]) -> type[Function]:
+    """A Function with the gradient that autograd finds, and something added to it."""
+
+    def backward(g: Any, x: Any) -> Any:
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(forward(x), x, g)[0] + lost(x.detach())
+
+    return made(forward, backward)
+
+
+@pytest.mark.parametrize("forward", ALONE + ALIKE)
+def test_slices_that_are_alone_or_alike_make_a_batch(forward: Any) -> None:
+    assert found(differentiated(forward, reads_first), (4, 3)) == [Severity.ERROR]
+
+
+@pytest.mark.parametrize("forward", IN_ORDER)
+def test_slices_that_depend_on_their_order_make_no_batch(forward: Any) -> None:
+    assert found(differentiated(forward, reads_first), (4, 3)) == [Severity.NOTE]
+
+
+def test_a_gradient_of_another_shape_is_an_error_without_a_batch_too() -> None:
+    def backward(g: Any, x: Any) -> Any:
+        return g.flip(0).cumsum(0).flip(0) if len(x) else torch.zeros(2, 3, dtype=x.dtype)
+
+    assert found(made(lambda x: x.cumsum(0), backward), (4, 3)) == [Severity.ERROR]
+
+
+def test_a_state_beside_the_steps_of_a_scan() -> None:
+    def scan(x: Any, h: Any) -> Any:
+        return x.cumsum(0) + h
+
+    def backward(g: Any, x: Any, h: Any) -> Any:
+        total = g.flip(0).cumsum(0).flip(0)
+        return total, total[0]
+
+    assert found(made(scan, backward), (4, 3), (3,)) == [Severity.NOTE]
