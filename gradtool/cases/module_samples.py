@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
+from gradtool.cases.sample_calls import is_callable
 from gradtool.collect.checkable import Checkable, is_function
 from gradtool.collect.discovery import function_location
 
@@ -27,7 +28,7 @@ def samples_of(checkable: Checkable) -> Callable[..., Any] | None:
         return own
     found = _of_module(checkable)
     is_main = found is not None and _uncalled(_functions(checkable)) == [checkable.obj]
-    return found if found is not None and is_main and not _required(found) else None
+    return found if found is not None and is_main and is_callable(found) else None
 
 
 def unused_samples(checkables: Sequence[Checkable]) -> Iterator[str]:
@@ -38,8 +39,12 @@ def unused_samples(checkables: Sequence[Checkable]) -> Iterator[str]:
     found = next((each for each in left if each is not None and each not in used), None)
     place = function_location(found) if found is not None else None
     if found is not None and place is not None:
-        belongs = "make it a static method, without parameters, of the Function it is for"
-        yield f"{place.path}:{place.line}: the function `{_NAME}` is not used: {belongs}"
+        advice = (
+            "make it a static method of the Function it is for"
+            if is_callable(found)
+            else "it may have no required parameter but `device`"
+        )
+        yield f"{place.path}:{place.line}: the function `{_NAME}` is not used: {advice}"
 
 
 def _of_module(checkable: Checkable) -> Callable[..., Any] | None:
@@ -85,10 +90,3 @@ def _named_by(function: type) -> set[str]:
         names |= {*code.co_names}
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
     return names
-
-
-def _required(function: Callable[..., Any]) -> list[str]:
-    """The parameters that a call has to give."""
-    parameters = inspect.signature(function).parameters.values()
-    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [p.name for p in parameters if p.default is p.empty and p.kind not in starred]

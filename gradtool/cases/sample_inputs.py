@@ -14,6 +14,7 @@ from typing import Any
 from gradtool.adapters.library import library
 from gradtool.cases.case import Case
 from gradtool.cases.module_samples import samples_of
+from gradtool.cases.sample_calls import call_samples
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import function_location
 from gradtool.findings.could_not_run import NoCase
@@ -29,15 +30,15 @@ def has_samples(checkable: Checkable) -> bool:
     return samples_of(checkable) is not None
 
 
-def read_samples(checkable: Checkable) -> list[Case]:
-    """List what ``sample_inputs`` yields, as cases.
+def read_samples(checkable: Checkable, device: str) -> list[Case]:
+    """List what ``sample_inputs`` yields, as cases; `device` is for one that asks for it.
 
     Raises:
         NoCase: It raises, yields nothing, does not end, or yields something else.
     """
     try:
         function = samples_of(checkable)
-        given = function() if function is not None else ()
+        given = call_samples(function, device) if function is not None else ()
         if _is_one_case(given, checkable.parameters()):
             given = [given]
         yielded = list(itertools.islice(iter(given), _MAX_CASES + 1))
@@ -71,7 +72,10 @@ def _advice(error: Exception, folder: Path) -> str | None:
         return f"Case takes {', '.join(names)}{did_you_mean(unknown[1], names)}"
     if user_method(error, folder) is not None:
         return None  # Its own code raised, so it could be called.
-    return "make it a @staticmethod without parameters that yields tuples of arguments"
+    return (
+        "make it a @staticmethod without required parameters, except `device`, that yields tuples "
+        "of arguments"
+    )
 
 
 _SIMILAR = 0.85

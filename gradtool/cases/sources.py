@@ -107,7 +107,7 @@ def resolve_cases(
             cases = enumerate(configured)
             return [_configured(checkable, settings, case, i) for i, case in cases]
         if has_samples(checkable):
-            return given_cases(checkable, settings, _samples(checkable), "sample_inputs")
+            return given_cases(checkable, settings, _samples(checkable, settings), "sample_inputs")
         found = _inferred(checkable, settings)
         drawn = [
             _drawn(checkable, settings, each, str(each.name), "inferred") for each in found.cases
@@ -130,14 +130,14 @@ def _configured(checkable: Checkable, settings: Settings, case: CaseConfig, i: i
         raise
 
 
-def _samples(checkable: Checkable) -> list[Case]:
+def _samples(checkable: Checkable, settings: Settings) -> list[Case]:
     """The cases that the Function itself gives.
 
     Raises:
         NoCase: It gives none, or replaces what is to be checked.
     """
     methods = OwnMethods(checkable.obj)
-    samples = read_samples(checkable)
+    samples = read_samples(checkable, settings.device)
     replaced = methods.replaced()
     if replaced is not None:
         raise NoCase(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradtool.cases.module_samples import unused_samples
+from gradtool.cases.sample_inputs import read_samples
 from gradtool.cases.sources import resolve_cases
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import discover
@@ -69,7 +70,7 @@ def test_several_functions_are_told_where_samples_belong(write: Write, rest: str
     found = loaded(write({"mod.py": IMPORT + ONE + rest + SAMPLES}))
     assert "x: float64[7]" not in [shown for each in found for shown in arguments(each)]
     (notice,) = unused_samples(found)
-    belongs = "make it a static method, without parameters, of the Function it is for"
+    belongs = "make it a static method of the Function it is for"
     assert notice.endswith(f"the function `sample_inputs` is not used: {belongs}")
 
 
@@ -109,7 +110,37 @@ def test_samples_with_a_parameter_are_not_used(write: Write) -> None:
     needs = SAMPLES.replace("()", "(size)", 1)
     (double,) = loaded(write({"mod.py": IMPORT + ONE + needs}))
     assert arguments(double) != ["x: float64[7]"]
-    assert len(list(unused_samples([double]))) == 1
+    (notice,) = unused_samples([double])
+    assert notice.endswith("is not used: it may have no required parameter but `device`")
+
+
+@pytest.mark.parametrize("parameters", ["device", "device, /", "*, device", "device, size=7"])
+def test_samples_are_called_with_the_device_that_they_ask_for(
+    write: Write, parameters: str
+) -> None:
+    asking = SAMPLES.replace("()", f"({parameters})", 1).replace("7,", "[0, 7][device == 'cpu'],")
+    (double,) = loaded(write({"mod.py": IMPORT + ONE + asking}))
+    assert arguments(double) == ["x: float64[7]"]
+    assert list(unused_samples([double])) == []
+
+
+def test_samples_of_a_function_are_called_with_the_device(write: Write) -> None:
+    own = OWN.replace("()", "(device)", 1).replace("double()", "double().to(device)")
+    (double,) = loaded(write({"mod.py": IMPORT + ONE + own}))
+    assert arguments(double) == ["x: float64[5]"]
+
+
+def test_samples_of_a_function_that_need_more_say_what_they_may_need(write: Write) -> None:
+    (double,) = loaded(write({"mod.py": IMPORT + ONE + OWN.replace("()", "(size)", 1)}))
+    with pytest.raises(NoCase) as raised:
+        resolve_cases(double, Settings())
+    assert "without required parameters, except `device`" in str(raised.value.hint)
+
+
+def test_samples_are_asked_for_the_device_of_the_check(write: Write) -> None:
+    asking = SAMPLES.replace("()", "(device)", 1).replace("7,", "len(device),")
+    (double,) = loaded(write({"mod.py": IMPORT + ONE + asking}))
+    assert [len(case.args[0]) for case in read_samples(double, "cuda")] == [4]
 
 
 def test_imported_samples_are_not_used(write: Write) -> None:
