@@ -110,7 +110,7 @@ class _Answers:
         return self._answers[rule.code]
 
     def _find(self, rule: Rule) -> Answer:
-        broken = self._first_broken(rule.premises)
+        broken = self._first_broken(rule.premises, rule)
         if broken:
             return blocked(broken)
         if rule.check is None:
@@ -119,7 +119,7 @@ class _Answers:
         answer = self._checked(rule, rule.check)
         self.durations[rule.code] = self._clock() - started
         if answer.verdict not in _FINE:
-            broken = self._first_broken(rule.causes)
+            broken = self._first_broken(rule.causes, rule)
         return blocked(broken) if broken else answer
 
     def _checked(self, rule: Rule, check: Callable[[Subject], Answer]) -> Answer:
@@ -130,13 +130,17 @@ class _Answers:
         self._executed |= lines
         return answer
 
-    def _first_broken(self, codes: Sequence[str]) -> str | None:
-        """The first broken rule among these and the rules that they rest on."""
+    def _first_broken(self, codes: Sequence[str], asked: Rule | None = None) -> str | None:
+        """The first broken rule among these and the rules that they rest on.
+
+        A premise that leaves the finding to the rule that is `asked` does not keep it from asking.
+        """
         for code in codes:
             if code not in self._broken:
                 self._broken[code] = self._find_broken(RULES[code])
-            if self._broken[code]:
-                return self._broken[code]
+            broken = self._broken[code]
+            if broken and (asked is None or broken != asked.code):
+                return broken
         return None
 
     def _find_broken(self, rule: Rule) -> str | None:
