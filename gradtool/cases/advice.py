@@ -112,7 +112,7 @@ def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[s
         "@staticmethod",
         "def sample_inputs():",
         *([] if _has_torch(checkable) else ["    import torch"]),
-        *(f"    {name} = {_STARTS.get(kind, '...')}  # {kind}" for name, kind in objects.items()),
+        *(f"    {name} = {_start(kind)}  # {kind}" for name, kind in objects.items()),
         f"    yield {', '.join(values)}{',' * (len(values) == 1)}",
     ]
     return "\n".join([f"create {wanted} in a static method of {checkable.name}:", *code])
@@ -120,6 +120,15 @@ def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[s
 
 _STARTS = {"a function": "torch.tanh", "a list": "[torch.randn(3, 4, dtype=torch.float64)]"}
 """An object of a kind that is not about the Function's own code, to start from."""
+
+
+_OF_CLASS = re.compile(r"an object of (?!a subclass)(\w+)")
+
+
+def _start(kind: str) -> str:
+    """Code to start from for an object of a kind: a call of its class, if that is known."""
+    found = _OF_CLASS.match(kind)
+    return f"{found[1]}(...)" if found else _STARTS.get(kind, "...")
 
 
 def _has_torch(checkable: Checkable) -> bool:

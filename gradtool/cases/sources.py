@@ -46,6 +46,7 @@ from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Location, Relaxation
 from gradtool.sandbox import debugger
 from gradtool.sandbox.user_errors import summarize
+from gradtool.verify.demanded_dtype import asks_for_single
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout, EvaluationTimeoutError
 
 _PER_TRY = 3
@@ -59,6 +60,12 @@ _NEEDS_CUDA = re.compile(
 
 _MISSING = re.compile(r"(?:NameError: name|ModuleNotFoundError: No module named) '([\w.]+)'")
 """Matches the refusal of arguments by a Function that uses what its module could not import."""
+
+_SAYS_LACKING = re.compile(
+    r"\bpip install\b|\b(is|are) not (available|installed|built)\b"
+    r"|\b\w+ (is|are) required( for|\.|$)"
+)
+"""Matches the refusal of arguments by a Function that needs an optional package."""
 
 _ASKS_FOR_CLASS = re.compile(r"\bisinstance\([^,]+,\s*(\w+)")
 """Matches the line that refuses an object, with the class that it should have."""
@@ -353,7 +360,12 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     first = parameter_in_place_of_ctx(checkable.obj)
     if first is not None:
         hint = f"`{first}` gets the ctx of forward: {_ADD_CTX}"
+    if hint and asks_for_single(search.objection):
+        hint = f"if it takes float32 alone, add `dtype: float32` to its tensors; {hint}"
     is_lacking = search.doubt is None and bool(_MISSING.match(search.objection))
+    if search.doubt is None and _SAYS_LACKING.search(search.objection):
+        hint = "install what the message names in the environment that runs gradtool"
+        is_lacking = True
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it with --device cuda on a machine that has a GPU"
         is_lacking = search.doubt is None

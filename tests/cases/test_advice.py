@@ -171,3 +171,36 @@ def test_the_skeleton_works_as_it_is_pasted(
     assert report.verdict.value == "pass"
     (function,) = (function for _, function in report.functions())
     assert [case.source for case in function.cases] == ["sample_inputs"]
+
+
+OF_A_CLASS = """
+import abc
+import torch
+
+class Mesh(abc.ABC):
+    @abc.abstractmethod
+    def area(self): ...
+
+class Plan:
+    def __init__(self, path):
+        self.rows = open(path).read()
+
+class Planned(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, plan: "Plan", mesh: Mesh):
+        if not isinstance(plan, Plan) or not isinstance(mesh, Mesh):
+            raise TypeError("no plan")
+        return x * plan.rows[0] * mesh.area()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None, None
+"""
+
+
+def test_the_skeleton_starts_from_the_class_that_annotates_a_parameter(tmp_path: Path) -> None:
+    (tmp_path / "planned.py").write_text(OF_A_CLASS)
+    (finding,) = check(check_options(paths=(str(tmp_path / "planned.py"),))).findings()
+    lines = [line.strip() for line in (finding.hint or "").splitlines()]
+    assert "plan = Plan(...)  # an object of Plan with the attribute rows" in lines
+    assert "mesh = ...  # an object of a subclass of Mesh with the attribute area" in lines

@@ -535,6 +535,14 @@ class Solve(torch.autograd.Function):
 """
 
 
+def test_a_float32_constant_is_met_with_float32(write: Write) -> None:
+    line = "x.mm(torch.ones(4, 4, dtype=torch.float32))"
+    write({"ops.py": REFUSES.replace("LINE", line).replace("from no_such_package", "#")})
+    report = check(check_options(paths=("ops.py",), select=("GT0",)))
+    (case,) = {c.arguments[0] for _, f in report.functions() for c in f.cases}
+    assert case == "x: float32[3, 4]"
+
+
 @pytest.mark.parametrize(
     ("line", "lacking", "hint"),
     [
@@ -542,6 +550,11 @@ class Solve(torch.autograd.Function):
             "assert isinstance(solver, Solver)",
             "no_such_package.Solver is not installed; a stand-in was used instead",
             "install `no_such_package` in the environment that runs gradtool",
+        ),
+        (
+            'raise RuntimeError("the extension is not built: pip install .")',
+            "RuntimeError: the extension is not built",
+            "install what the message names in the environment that runs gradtool",
         ),
         (
             'raise RuntimeError("no backend is available on cpu")',

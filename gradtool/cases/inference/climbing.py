@@ -36,6 +36,7 @@ from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import linear_maps, suggested, switched_off
 from gradtool.cases.inference.trials import Trial
 from gradtool.config.tensor_spec import is_tensor
+from gradtool.verify.demanded_dtype import asks_for_single
 
 Domain = dict[str, float | str]
 
@@ -256,6 +257,7 @@ class Climb:
         if "finite" in reason:
             for domain in _DOMAINS:
                 yield tuple(_within(value, domain) for value in step.draft)
+        if "finite" in reason or asks_for_single(reason):
             yield tuple(_within(value, {"dtype": "float32"}) for value in step.draft)
         if found := _COMPLEX.search(reason):
             yield _complex(step.draft, int(found[1]))

@@ -40,6 +40,7 @@ from gradtool.cases.inference.operators import is_of_tensor
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
+from gradtool.cases.inference.suggestions import class_named
 from gradtool.cases.inference.trials import Trial
 from gradtool.cases.inference.uses import SAYS_SQUARE
 from gradtool.collect.checkable import Checkable
@@ -238,11 +239,15 @@ def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
     for parameter in reading.parameters:
         use = reading.uses[parameter.name]
         own = sorted(name for name in use.attributes if not is_of_tensor(name))
+        of_class = class_named(parameter, reading.namespace)
         if use.keys:
             yield parameter.name, f"a dict with {listed(list(map(repr, use.keys)))}"
         elif own:
             noun = "attribute" if len(own) == 1 else "attributes"
-            yield parameter.name, f"an object with the {noun} {listed(own)}"
+            of = f" of {of_class}" if of_class else ""
+            yield parameter.name, f"an object{of} with the {noun} {listed(own)}"
+        elif of_class:
+            yield parameter.name, f"an object of {of_class}"
         elif use.is_called:
             yield parameter.name, "a function"
         elif use.loops and parameter.name in reading.clues.undifferentiated:

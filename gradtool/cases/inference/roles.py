@@ -209,6 +209,8 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"reverse|descending|largest|align_corners|normalized?|causal|affine", (True, False)),
     (r"reduction|reduce", ("mean", "sum", "none")),
     (r"approximate", ("none", "tanh")),
+    # A number would be taken for the descriptor of an open file, and closed.
+    (r"(.*_)?(path|file|file_?name|folder|dir(ectory)?|url)", ("no such file",)),
     (r"(einsum_)?(equation|subscripts)", ("ij,jk->ik",)),
     (r"padding_mode", ("zeros", "constant")),
     (r"mode", ("constant", "nearest", "bilinear", "mean")),

@@ -191,6 +191,18 @@ def linear_maps(reading: Reading) -> Iterator[Operator]:
     yield Operator()
 
 
+def class_named(parameter: inspect.Parameter, namespace: Mapping[str, Any]) -> str | None:
+    """The class of the user's that annotates a parameter, or what derives from an abstract one."""
+    note = parameter.annotation
+    cls = _evaluated(note, namespace) if isinstance(note, str) else note
+    if not _is_configuration(cls) or cls.__module__.partition(".")[0] in _NOT_OF_USERS:
+        return None
+    return f"a subclass of {cls.__name__}" if inspect.isabstract(cls) else str(cls.__name__)
+
+
+_NOT_OF_USERS = {"collections", "gradtool", "torch", "typing"}
+
+
 def _is_configuration(note: Any) -> bool:
     """Return True for a class of the user's, such as that of a configuration."""
     if not isinstance(note, type) or note is inspect.Parameter.empty:

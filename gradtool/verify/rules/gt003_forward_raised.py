@@ -69,10 +69,10 @@ https://pytorch.org/docs/stable/notes/extending.html
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
+from gradtool.verify.demanded_dtype import asks_for_single
 from gradtool.verify.rules._contract import reporter_of
 from gradtool.verify.rules._rule import Answer, Rule, passed, raised, reported_by
 
@@ -87,14 +87,14 @@ def _check(subject: Subject) -> Answer:
     reporter = reporter_of(failure.kind)
     if reporter:
         return reported_by(reporter)
-    is_of_dtypes = _DTYPES.search(failure.message)
+    is_of_dtypes = asks_for_single(failure.message)
     return raised(failure, f"forward raised {failure.message}", _DOUBLE if is_of_dtypes else None)
 
 
-_DTYPES = re.compile(r"same dtype.*(double != float|float != double|Double and Float)")
-"""Matches what a matrix product of float64 and float32 raises."""
-
-_DOUBLE = "if a module is float32, create it with `.double()`; gradtool checks in float64"
+_DOUBLE = (
+    "if a module is float32, create it with `.double()`; gradtool checks in float64, unless the "
+    "tensors of the case say `dtype: float32`"
+)
 
 
 RULE = Rule(
