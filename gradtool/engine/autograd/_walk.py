@@ -213,7 +213,7 @@ class _Walker:
         """Run nodes until none is left."""
         self._plan()
         heap, nodes, grads, wanted = self.heap, self.nodes, self.grads, self.wanted
-        release, anomaly = not self.keep_graph, modes.anomaly
+        owned, release, anomaly = self.owned, not self.keep_graph, modes.anomaly
         while heap:
             order = heappop(heap)
             node = nodes.pop(order)
@@ -234,7 +234,10 @@ class _Walker:
                 order = edge._order
                 if wanted is not None and order not in wanted:
                     continue
-                if result is None or order in grads or edge.__class__ is OutputEdge:
+                if order in owned and result.__class__ is Tensor is grads[order].__class__:
+                    array = grads[order]._array  # `_add` written out
+                    array += result._array
+                elif result is None or order in grads or edge.__class__ is OutputEdge:
                     self.deposit(edge, result)
                 else:  # `deposit` written out for the first gradient to arrive: the hot path
                     grads[order] = result

@@ -112,6 +112,12 @@ class PrimitiveNode(Node):
     def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument."""
         plan = self.plan
+        is_whole = wanted is None or self._all_are(wanted)
+        if plan.array_gradients and is_whole and grad.__class__ is Tensor:
+            # The hot path: none of what was saved can have been changed, packed or freed.
+            at_once = self._of_arrays(grad, self.saved, False)
+            if at_once is not None:
+                return at_once if self.fix is None else self._fixed(at_once)
         saved = self._unpack() if plan.keeps_tensors else self.saved
         if grad is None:
             return [None] * len(plan.rules)
@@ -119,8 +125,8 @@ class PrimitiveNode(Node):
         if kind == "V" and plan.keeps_tensors:
             return self._vjp_in_single(grad, saved, wanted)
         results: Gradients
-        if kind != "c" and (wanted is None or self._all_are(wanted)):
-            at_once = self._of_arrays(grad, saved) if plan.array_gradients and kind == "f" else None
+        if kind != "c" and is_whole:
+            at_once = self._of_arrays(grad, saved, True) if plan.array_gradients else None
             results = plan.gradients(grad, saved) if at_once is None else at_once
         else:
             rules = plan.complex_rules if kind == "c" else plan.rules
@@ -132,27 +138,36 @@ class PrimitiveNode(Node):
                 rules[0](grad, saved)
         if plan.title_of_gradient is not None and modes.grad:
             self._name_gradients(results, [grad, *saved], plan.title_of_gradient)
-        if self.fix is None:
-            return results
+        return results if self.fix is None else self._fixed(results)
+
+    def _fixed(self, results: Gradients) -> Gradients:
+        """The gradients, brought back to the shapes and dtypes of the arguments."""
         return [
             result if result is None or fix is None else bring_back(result, *fix)
             for result, fix in zip(results, self.fix)
         ]
 
-    def _of_arrays(self, grad: Tensor, saved: Sequence[Any]) -> Gradients | None:
+    def _of_arrays(
+        self, grad: Tensor, saved: Sequence[Any], is_unpacked: bool
+    ) -> Gradients | None:
         """The gradients computed of arrays at once; None where operations have to do it.
 
-        They do where they are recorded, belong to a level, or promote dtypes by torch's rules.
+        They do where they are recorded, belong to a level, or promote dtypes by torch's rules; and
+        where `saved` is not unpacked yet, and holds more than values that nobody can have changed.
         """
         compute = self.plan.array_gradients
-        if compute is None or grad.__class__ is not Tensor or modes.grad:
-            return None
         array = grad._array
         dtype, values = array.dtype, []
+        if compute is None or dtype.kind != "f" or saved is FREED or modes.grad:
+            return None
+        if grad.__class__ is not Tensor:
+            return None
         # Among elementwise operands an integer would promote as NumPy has it.
         beside = "b" if self.plan.primitive.kind == "elementwise" else "bi"
         for each in saved:
             if each.__class__ is Tensor:
+                if each._storage is not None and not is_unpacked:
+                    return None
                 each = each._array
                 if each.dtype is not dtype and each.dtype.kind not in beside:
                     return None
@@ -424,8 +439,8 @@ class PrimitiveNode(Node):
         return f"{words}Backward{number}"
 
 
-_OF_OTHER_RULES = (Tensor, np.generic, complex)
-"""Saved values that promote otherwise than their arrays would, or belong to a level."""
+_OF_OTHER_RULES = (Tensor, Packed, np.generic, complex)
+"""Saved values that promote otherwise than their arrays would, belong to a level, or are packed."""
 
 
 def _as_saved(value: Any, is_tensor: bool) -> Any:
