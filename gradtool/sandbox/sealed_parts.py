@@ -120,10 +120,16 @@ class Sealed:
 
     def _members(self, label: str, names: Mapping[str, Any], keys: Iterable[str]) -> None:
         """Cover what names of a module, class or object stand for."""
+        seen = self._seen
         for key in keys:
             value = names[key]
             # Asked here too, since most need no label.
-            if type(value) not in _PLAIN and id(value) not in self._seen:
+            if type(value) in _PLAIN or id(value) in seen:
+                continue
+            if type(value) is FunctionType and value.__closure__ is None and not _wraps(value):
+                seen.add(id(value))  # Most are of this kind.
+                self.functions.append(value)
+            else:
                 self._value(f"{label}.{key}", value)
 
     def _value(self, label: str, value: Any) -> None:
@@ -159,9 +165,8 @@ class Sealed:
             if isinstance(held, FunctionType):
                 self.cells.append(cell)
                 self._value(label, held)
-        inner = function.__dict__.get("__wrapped__")
-        if inner is not None:
-            self._value(label, inner)
+        if _wraps(function):
+            self._value(label, function.__dict__["__wrapped__"])
 
     def _class(self, label: str, cls: type) -> None:
         is_own = cls.__module__.startswith("gradtool")
@@ -229,6 +234,11 @@ class Sealed:
 _BUILTINS = frozenset(vars(builtins))
 
 
+def _wraps(function: FunctionType) -> bool:
+    """Return True for a function that names what it wraps; others need no dict to be asked."""
+    return getattr(function, "__wrapped__", None) is not None
+
+
 def _is_ours(name: str) -> bool:
     """Return True for a module of gradtool's that the checker stands on."""
     first, _, rest = name.partition(".")
@@ -261,7 +271,10 @@ def _is_code(value: object) -> bool:
 
 def _is_fixed(value: object) -> bool:
     """Return True for what no code of gradtool's rebinds: code, and constants."""
-    return type(value) in _CONSTANT or isinstance(value, _WRAPPERS) or _is_code(value)
+    # Most can be called, and this is asked of each name there is.
+    if callable(value) or type(value) in _CONSTANT:
+        return True
+    return isinstance(value, _WRAPPERS) or _is_code(value)
 
 
 def _rebound(codes: Mapping[FunctionType, Sequence[CodeType]]) -> dict[str, frozenset[str]]:
@@ -278,8 +291,9 @@ _STORE = dis.opmap["STORE_GLOBAL"]
 
 
 def _stored_globally(code: CodeType) -> Iterator[str]:
-    # Few have the byte at all, and to look at each instruction takes long.
-    raw = code.co_code
+    # Few have the byte at all, and to look at each instruction takes long. Python would keep a
+    # copy of what `co_code` returns, in each code that is asked for it.
+    raw = getattr(code, "_co_code_adaptive", None) or code.co_code
     if _STORE in raw and _STORE in raw[::2]:
         yield from (str(s.argval) for s in dis.get_instructions(code) if s.opcode == _STORE)
 

@@ -63,7 +63,8 @@ def interrupted_after(
         exception: Raised in the block.
         replacement: Makes the exception that leaves the block in place of that.
         spares_imports: Interrupt no import, but start again after it. A library whose import was
-            cut in the middle is broken for the rest of the process.
+            cut in the middle is broken for the rest of the process. Not for a block that is itself
+            part of an import; see `is_importing`.
     """
     if not timer.is_there:
         return nullcontext()
@@ -90,8 +91,6 @@ class _Interruption(AbstractContextManager[None]):
         self._signal: signal.Signals = getattr(signal, timer.signal)
 
     def __enter__(self) -> None:
-        if self._spares_imports and _is_below(sys._getframe(), _IMPORT):
-            self._spares_imports = False  # The block itself is part of an import.
         self._started = self._clock()
         # The handler first: a timer that went off without one would end the process.
         self._handler = signal.signal(self._signal, self._ring)
@@ -113,6 +112,11 @@ class _Interruption(AbstractContextManager[None]):
             signal.setitimer(self._timer, self._seconds, self._repeat_after)
         elif not _is_below(frame, (*_OWN, *_collector_callbacks())) and not _in_tracing():
             raise self._exception
+
+
+def is_importing() -> bool:
+    """Return True in a call from a module that is being imported."""
+    return _is_below(sys._getframe(), _IMPORT)
 
 
 def _is_below(frame: FrameType | None, codes: Sequence[CodeType]) -> bool:

@@ -36,9 +36,8 @@ def signed(rng: np.random.Generator, shape: int | tuple[int, ...]) -> FloatArray
 
     They have so few digits that every floating dtype holds them exactly.
     """
-    size = (
-        np.round(rng.uniform(RANDOM_SMALLEST, RANDOM_LARGEST, shape) * RANDOM_GRAIN) / RANDOM_GRAIN
-    )
+    size = np.rint(rng.uniform(RANDOM_SMALLEST, RANDOM_LARGEST, shape) * RANDOM_GRAIN)
+    size /= RANDOM_GRAIN
     return np.asarray(size * _SIGNS[rng.integers(0, 2, shape)])
 
 

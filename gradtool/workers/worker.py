@@ -6,6 +6,7 @@ import contextlib
 import faulthandler
 import fcntl
 import importlib
+import inspect
 import io
 import os
 import signal
@@ -77,6 +78,7 @@ _LOADED_ON_FIRST_USE = (
     "gradtool.engine.autograd._recording",
     "gradtool.explore.explorer",
     "gradtool.explore.findings",
+    "gradtool.explore.surrogates",
     "gradtool.verify.examine",
     "gradtool.verify.variants",
 )
@@ -96,6 +98,7 @@ def warm_up() -> None:
     with answer_torch_imports():  # It completes the engine's namespaces, and knows them then.
         importlib.import_module("torch")
     Reader(Request)  # type: ignore[arg-type]  # msgspec looks at each struct but once.
+    inspect.getsource(warm_up)  # It compiles the patterns of a tokenizer.
     with computing_with(BUNDLED):  # What is computed once is then there in all workers.
         misjudgement(0, thoroughly=False)
     _taken.append(Seal())

@@ -202,7 +202,13 @@ def copied(tensor: Tensor) -> Array:
 
 
 def _write(tensor: Tensor, values: Array) -> None:
-    tensor._put(..., wrap(values).to(tensor.device)._array)
+    tensor._put(..., beside(tensor, values)._array)
+
+
+def beside(tensor: Tensor, values: Array) -> Tensor:
+    """Return a tensor of these values on the device of another."""
+    made = wrap(values)
+    return made if isinstance(tensor._array, np.ndarray) else made.to(tensor.device)
 
 
 def _same_bytes(one: Array, other: Array) -> bool:

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradtool.adapters.gradcheck.batched_jacobians import BatchedJacobians, largest_difference
-from gradtool.adapters.gradcheck.checked_function import CheckedFunction, copied
+from gradtool.adapters.gradcheck.checked_function import CheckedFunction, beside, copied
 from gradtool.adapters.gradcheck.comparison import ProbeVectors
 from gradtool.engine import Tensor
-from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd import grad
 from gradtool.verify.oracle.fixed_step import numeric_columns, projected_derivative
 from gradtool.verify.protocol.coordinates import Block, Coordinates, FloatArray, is_continuous
@@ -217,7 +216,7 @@ class Derivatives:
         return grad(
             [output for output, _ in sent],
             self.function.targets,
-            [wrap(array.copy()).to(output.device) for output, array in sent],
+            [beside(output, array.copy()) for output, array in sent],
             retain_graph=True,
             allow_unused=True,
         )

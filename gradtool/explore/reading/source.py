@@ -7,9 +7,10 @@ import inspect
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -58,24 +59,29 @@ def trees(function: Any) -> tuple[ast.AST, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=64)
+def nodes(function: Any) -> tuple[ast.AST, ...]:
+    """All parts of `trees`, one tree after the other."""
+    return tuple(node for tree in trees(function) for node in ast.walk(tree))
+
+
 def slices_by_name(function: Any) -> bool:
     """Return True for a forward that takes a tensor apart at a place that has a name."""
     return any(
         isinstance(node, ast.Slice) and isinstance(node.upper or node.lower, ast.Name)
-        for tree in trees(getattr(function, "forward", function))
-        for node in ast.walk(tree)
+        for node in nodes(getattr(function, "forward", function))
     )
 
 
 def blocks(function: Any) -> list[int]:
     """Sizes of chunks, blocks or tiles that the source names, smallest first."""
-    found = {n for tree in trees(function) for n in _named_sizes(tree)}
+    found = set(_named_sizes(nodes(function)))
     found |= set(_constants(function))
     return sorted(n for n in found if 1 < n <= _LARGEST_BLOCK)
 
 
-def _named_sizes(tree: ast.AST) -> Iterator[int]:
-    for node in ast.walk(tree):
+def _named_sizes(found: Iterable[ast.AST]) -> Iterator[int]:
+    for node in found:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(n))) if (
                 is_block(name)
@@ -115,12 +121,11 @@ def takes_eigenvalues(function: Any) -> bool:
 def _has_attribute(function: Any, pattern: re.Pattern[str]) -> bool:
     """Return True if the source reads an attribute of such a name."""
     return any(
-        isinstance(node, ast.Attribute) and pattern.fullmatch(node.attr)
-        for tree in trees(function)
-        for node in ast.walk(tree)
+        isinstance(node, ast.Attribute) and pattern.fullmatch(node.attr) for node in nodes(function)
     )
 
 
+@lru_cache(maxsize=64)
 def iterations(function: Any) -> Iteration | None:
     """The loop of forward that improves on a value; None if there is none.
 
@@ -128,7 +133,7 @@ def iterations(function: Any) -> Iteration | None:
     be that of the latter.
     """
     method = getattr(function, "forward", function)
-    found = [node for tree in _with_helpers(method) for node in ast.walk(tree) if _improves(node)]
+    found = [node for each in _with_helpers(method) for node in nodes(each) if _improves(node)]
     counts = {
         name.id
         for node in found
@@ -146,14 +151,14 @@ class Iteration(msgspec.Struct, frozen=True):
     """Names that say how often."""
 
 
-def _with_helpers(method: Any) -> Iterator[ast.AST]:
-    """The definition of a method, and those of functions of its module that it names."""
-    yield from trees(method)
+def _with_helpers(method: Any) -> Iterator[Any]:
+    """A method, and the functions of its module that it names."""
+    yield method
     inner = inspect.unwrap(method)
     space = getattr(inner, "__globals__", {})
     for name in getattr(getattr(inner, "__code__", None), "co_names", ()):
         if inspect.isfunction(space.get(name)):
-            yield from trees(space[name])
+            yield space[name]
 
 
 def _improves(node: ast.AST) -> bool:
@@ -183,12 +188,12 @@ def _reads(body: Sequence[ast.stmt], names: Collection[str]) -> bool:
 
 def thresholds(function: Any) -> list[float]:
     """Numbers other than 0 that the source compares with, or limits something to."""
-    found = {abs(n) for tree in trees(function) for n in _compared(tree, function)}
+    found = {abs(n) for n in _compared(function)}
     return sorted(n for n in found if _LEAST_THRESHOLD < n < _LARGEST_THRESHOLD)
 
 
-def _compared(tree: ast.AST, function: Any) -> Iterator[float]:
-    for node in ast.walk(tree):
+def _compared(function: Any) -> Iterator[float]:
+    for node in nodes(function):
         operands: list[ast.expr] = []
         match node:
             case ast.Compare(left=left, comparators=others):
@@ -266,8 +271,7 @@ def divided(function: Any) -> set[str]:
     helpers = _with_helpers(getattr(function, "forward", function))
     return {
         name.id
-        for tree in (*_whole(function), *helpers)
-        for node in ast.walk(tree)
+        for node in chain(_whole(function), *map(nodes, helpers))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
         for name in ast.walk(node)
         if isinstance(name, ast.Name)
@@ -275,17 +279,16 @@ def divided(function: Any) -> set[str]:
 
 
 def _whole(function: Any) -> Iterator[ast.AST]:
-    """The whole definition, with methods that are no part of the protocol."""
+    """All parts of the whole definition, with methods that are no part of the protocol."""
     with suppress(SyntaxError):
-        yield ast.parse(textwrap.dedent(source(function)))
+        yield from ast.walk(ast.parse(textwrap.dedent(source(function))))
 
 
 def subtracted(function: Any) -> set[tuple[str, str]]:
     """Pairs of names of which forward takes differences, as ``a - b`` or ``x[:, None] - x``."""
     return {
         (one, other)
-        for tree in trees(getattr(function, "forward", function))
-        for node in ast.walk(tree)
+        for node in nodes(getattr(function, "forward", function))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
         for one in _indexed(node.left)
         for other in _indexed(node.right)
@@ -306,8 +309,7 @@ def lifts_half(function: Any) -> bool:
     """Return True for a forward that names half precision, or converts to single precision."""
     return any(
         isinstance(node, ast.Attribute) and node.attr in ("float", "float16", "bfloat16", "half")
-        for tree in trees(getattr(function, "forward", function))
-        for node in ast.walk(tree)
+        for node in nodes(getattr(function, "forward", function))
     )
 
 
@@ -315,8 +317,7 @@ def converted_to_floats(function: Any) -> set[str]:
     """Names of tensors that forward turns into floating numbers: these are no indices."""
     return {
         name
-        for tree in trees(getattr(function, "forward", function))
-        for node in ast.walk(tree)
+        for node in nodes(getattr(function, "forward", function))
         if isinstance(node, ast.Call)
         for name in _converted(node)
     }
@@ -336,7 +337,7 @@ def _converted(call: ast.Call) -> Iterator[str]:
 def step_of_integers(function: Any) -> int:
     """Return 2 where the source speaks of odd or even numbers, else 1."""
     method = getattr(function, "forward", function)
-    helpers = (ast.unparse(tree) for tree in _with_helpers(method))
+    helpers = (ast.unparse(tree) for each in _with_helpers(method) for tree in trees(each))
     return 2 if wording(function).speaks_of_parity or any(map(speaks_of_parity, helpers)) else 1
 
 
@@ -346,10 +347,9 @@ def words(function: Any, given: Mapping[str, Any]) -> dict[str, list[str]]:
     Those that docstrings quote count for an argument of which they quote the value in `given`.
     """
     found: dict[str, list[str]] = defaultdict(list)
-    for tree in trees(function):
-        for node in ast.walk(tree):
-            for name, each in _words_at(node, function):
-                found[name] += each
+    for node in nodes(function):
+        for name, each in _words_at(node, function):
+            found[name] += each
     documented = wording(function).quoted
     for each in found.values():
         # One of several words may be what is left after all comparisons.

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from gradtool.verify.interruption import PROCESSOR, interrupted_after
+from gradtool.verify.interruption import PROCESSOR, interrupted_after, is_importing
 from gradtool.verify.thresholds.effort import (
     EVALUATION_TIMES,
     FIRST_EVALUATION_SECONDS,
@@ -33,6 +33,8 @@ class EvaluationTimeout:
     def __init__(self) -> None:
         self._known = 0.0
         self._least = FIRST_EVALUATION_SECONDS
+        # Asked once: a look at the whole stack takes as long as a small evaluation.
+        self._spares_imports = not is_importing()
 
     @contextmanager
     def calibrated(self) -> Iterator[None]:
@@ -55,7 +57,7 @@ class EvaluationTimeout:
             LATER_EVALUATION_SECONDS,
             _Interruption,
             self._timed_out,
-            spares_imports=True,
+            spares_imports=self._spares_imports,
         )
 
     def _timed_out(self) -> EvaluationTimeoutError:

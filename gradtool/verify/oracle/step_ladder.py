@@ -151,7 +151,7 @@ class Ladder:
             up / ahead,
             down / back,
             np.fmax(np.abs(up), np.abs(down)),
-            self._noise.at(np.nan_to_num(size)),
+            self._noise.at(_finite(size, nan=0.0)),
         )
 
     def samples(self) -> Samples:
@@ -237,14 +237,18 @@ def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
     It might while noise is below the error of some limit. It must be tried while the error is
     no small part of the quotients seen: their steps may have been too coarse altogether.
     """
-    found = limits(samples)
     # Below this error halving the step only makes noise larger.
     floor = samples.noise[-1] / samples.steps[-1]
     crude = LADDER_CRUDE_ERROR * np.fmax.reduce(np.abs([samples.right, samples.left]), axis=(0, 1))
-    return any(
-        bool((wanted & ((floor < limit.error) | (limit.error > crude))).any())
-        for limit in (found.central, found.right, found.left)
-    )
+    for quotients, scheme in (
+        (samples.central, CENTRAL),
+        (samples.right, ONE_SIDED),
+        (samples.left, ONE_SIDED),
+    ):
+        error = extrapolate(quotients, samples.steps, samples.noise, scheme).error
+        if (wanted & ((floor < error) | (error > crude))).any():
+            return True
+    return False
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -306,9 +310,12 @@ def _moving(rungs: FloatArray) -> FloatArray:
     last, before = changes[1:], changes[:-1]
     ratio = last / before
     tail = np.where(ratio < 1, ratio / (1 - ratio), 1.0).clip(1.0, EXTRAPOLATION_LONGEST_TAIL)
-    return np.asarray(
-        np.nan_to_num(EXTRAPOLATION_SAFETY * np.fmax(last * tail, before), nan=np.inf)
-    )
+    return _finite(EXTRAPOLATION_SAFETY * np.fmax(last * tail, before), nan=np.inf)
+
+
+def _finite(values: FloatArray, nan: float) -> FloatArray:
+    """Put numbers in the places of those that are none, which few arrays have."""
+    return values if np.isfinite(values).all() else np.nan_to_num(values, nan=nan)
 
 
 def _contradicted(values: FloatArray, errors: FloatArray) -> BoolArray:
@@ -316,10 +323,7 @@ def _contradicted(values: FloatArray, errors: FloatArray) -> BoolArray:
 
     Then the coarse rungs had settled on an alias, or on the slope of a neighbourhood.
     """
-    low, high = (
-        np.nan_to_num(values - errors, nan=-np.inf),
-        np.nan_to_num(values + errors, nan=np.inf),
-    )
+    low, high = _finite(values - errors, nan=-np.inf), _finite(values + errors, nan=np.inf)
     finer_low = np.maximum.accumulate(low[::-1], axis=0)[::-1]
     finer_high = np.minimum.accumulate(high[::-1], axis=0)[::-1]
     return (high < finer_low) | (low > finer_high)

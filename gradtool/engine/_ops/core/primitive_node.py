@@ -144,12 +144,10 @@ class PrimitiveNode(Node):
         """The gradients, brought back to the shapes and dtypes of the arguments."""
         return [
             result if result is None or fix is None else bring_back(result, *fix)
-            for result, fix in zip(results, self.fix)
+            for result, fix in zip(results, self.fix or ())
         ]
 
-    def _of_arrays(
-        self, grad: Tensor, saved: Sequence[Any], is_unpacked: bool
-    ) -> Gradients | None:
+    def _of_arrays(self, grad: Tensor, saved: Sequence[Any], is_unpacked: bool) -> Gradients | None:
         """The gradients computed of arrays at once; None where operations have to do it.
 
         They do where they are recorded, belong to a level, or promote dtypes by torch's rules; and
