@@ -261,7 +261,8 @@ class Climb:
             yield tuple(_within(value, {"dtype": "float32"}) for value in step.draft)
         if found := _COMPLEX.search(reason):
             yield _complex(step.draft, int(found[1]))
-        words = list(dict.fromkeys(re.findall(r"\b[a-z][a-z_]{2,}\b", reason)))[:_MOST_WORDS]
+        said = step.trial.refusal or ""
+        words = list(dict.fromkeys(re.findall(r"\b[a-z][a-z_]{2,}\b", said)))[:_MOST_WORDS]
         sizes = [n for n in map(int, _NUMBER.findall(reason)) if 0 < n <= _LARGEST_SIZE]
         order = self._order(f"{step.trial.line} {reason}")
         for at in order:
@@ -292,6 +293,10 @@ class Climb:
         if repairs is not None:
             yield from repairs.singly()
             yield from repairs.of_families(reason)
+        if step.trial.reduced and is_floating(step.draft[step.trial.reduced[0]]):
+            at, shape = step.trial.reduced
+            value = {**_without_values(step.draft[at]), "shape": list(shape)}
+            yield (*step.draft[:at], value, *step.draft[at + 1 :])
         if step.trial.doubt and any(map(_is_mask, step.draft)):
             yield tuple(_keeping_most(each) if _is_mask(each) else each for each in step.draft)
         if (found := _OF_NUMBER.search(reason)) and is_of_tensor(found[1]):

@@ -101,10 +101,13 @@ def _tensor(shape: tuple[int, ...], within: tuple[float, float] | None) -> dict[
 
 def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> Iterator[Any]:
     """Yield members of enums, strings, callables and objects."""
-    for value in dict.fromkeys(map(_hashable, use.values)):
-        found = _evaluated(value, reading.namespace)
-        if found is not None:
-            yield as_written(found)
+    numbers = [each for each in plain_values(parameter) if type(each) is int]
+    compared = [_evaluated(value, reading.namespace) for value in map(_hashable, use.values)]
+    # A count that is compared with a number is a special case there.
+    special = [each for each in compared if type(each) is int] if numbers else []
+    for value in [*numbers[: len(special)], *compared]:
+        if value is not None:
+            yield as_written(value)
     if use.is_generator:
         yield None
     if use.may_be_none and parameter.name in reading.clues.undifferentiated:
@@ -180,6 +183,8 @@ def switched_off(value: Any) -> Iterator[dict[str, Any]]:
 def _operators(attributes: Collection[str], base: tuple[int, ...]) -> Iterator[Operator]:
     if any(map(is_shape, attributes)):
         yield from (Operator(base[axis:]) for axis in range(len(base)))
+        # One item and one channel of a batch, each by itself.
+        yield Operator((1, *base[-2:]))
     yield Operator()
     yield Operator(at=0)
 

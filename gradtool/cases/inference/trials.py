@@ -44,7 +44,7 @@ class Trial:
     """The contract that backward breaks, or ``raised`` for an exception that other arguments might
     avoid; ``saved-type`` if forward saves what is no tensor."""
     reduced: tuple[int, tuple[int, ...]] | None = None
-    """The position and shape of a gradient with fewer entries than its argument."""
+    """The position and shape of a gradient with fewer entries than its argument, or flattened."""
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which the call ended, outermost first, or a stage beyond."""
     below: tuple[int, ...] = ()
@@ -227,12 +227,13 @@ _SHAPES = re.compile(r"at index (\d+) - got \[([\d, ]*)\] but expected .* \[([\d
 
 
 def _reduced(message: str) -> tuple[int, tuple[int, ...]] | None:
-    """Return the position and shape of a gradient with fewer entries than its argument."""
+    """Return the position and shape of a gradient with fewer entries, or flattened."""
     found = _SHAPES.search(message)
     if found is None:
         return None
     got, expected = (tuple(map(int, filter(None, found[at].split(",")))) for at in (2, 3))
-    return (int(found[1]), got) if math.prod(got) < math.prod(expected) else None
+    is_meant = math.prod(got) < math.prod(expected) or got == (math.prod(expected),)
+    return (int(found[1]), got) if is_meant else None
 
 
 def without_influence(checkable: Checkable, args: tuple[Any, ...], seed: int) -> list[int]:

@@ -293,3 +293,21 @@ class AppliedMatrix(Function):
     def backward(ctx, grad_output):
         (matrix_adjoint,) = ctx.saved_tensors
         return matrix_adjoint @ grad_output, None, None
+
+
+class OverSlices(Function):
+    @staticmethod
+    def forward(ctx, images, scanner):
+        ctx.scanner = scanner
+        batch, channels, height, width = images.shape
+        if (1, height, width) != scanner.image_shape:
+            raise ValueError(f"expected {scanner.image_shape}, got {(1, height, width)}")
+        out = torch.empty_like(images)
+        for one in range(batch):
+            for channel in range(channels):
+                scanner(images[one, channel : channel + 1], out=out[one, channel : channel + 1])
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return OverSlices.apply(grad_output, ctx.scanner.T), None

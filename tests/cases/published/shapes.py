@@ -201,3 +201,18 @@ class LowRankUpdate(Function):
         a, b, c, d = ctx.saved_tensors
         left, right = g * (d @ c), g * (b @ a)
         return b.T @ left, left @ a.T, d.T @ right, right @ c.T
+
+
+class FlatTable(Function):
+    @staticmethod
+    def forward(ctx, x, table):
+        flat = table.view(-1)
+        ctx.save_for_backward(x, flat)
+        return x * flat[: x.shape[-1]]
+
+    @staticmethod
+    def backward(ctx, g):
+        x, flat = ctx.saved_tensors
+        width = x.shape[-1]
+        first = (g * x).reshape(-1, width).sum(0)
+        return g * flat[:width], torch.cat([first, torch.zeros_like(flat[width:])])
