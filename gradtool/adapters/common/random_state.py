@@ -13,6 +13,7 @@ import ctypes
 import hashlib
 import pickle
 import random
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -74,12 +75,32 @@ class _NumPyState:
 
 
 @dataclass(frozen=True)
+class _PythonState:
+    """State of Python's global generator."""
+
+    memory: Any
+    """All of the state except the normal number that may be left from a pair."""
+    normal: float | None
+    full: Any = field(compare=False)
+
+
+@dataclass(frozen=True)
 class GeneratorState:
     """State of the generators of Python and NumPy; equal if nothing was drawn in between."""
 
-    python: Any
+    python: _PythonState
     numpy: _NumPyState
 
+
+_python: Any = random.getstate.__self__  # type: ignore[attr-defined]  # it is a bound method
+"""Python's global generator."""
+
+_PYTHON_HEADER = object.__basicsize__
+_PYTHON_BYTES = random.Random.__base__.__basicsize__ - _PYTHON_HEADER  # type: ignore[union-attr]
+"""Size of its state in memory, which is all that its class in C adds to an object."""
+
+_last_of_python: _PythonState | None = None
+"""Last state read from Python, which is read as that of NumPy is."""
 
 _last: _NumPyState | None = None
 """Last state read from NumPy.
@@ -91,15 +112,27 @@ read only if the memory that holds it has other bytes than at the last reading.
 
 def generator_state() -> GeneratorState:
     """Read the state of the generators of Python and NumPy."""
-    return GeneratorState(random.getstate(), _numpy_state())
+    return GeneratorState(_python_state(), _numpy_state())
 
 
 def set_generator_state(state: GeneratorState) -> None:
     """Set the state of the generators of Python and NumPy."""
     global _last
-    random.setstate(state.python)
+    random.setstate(state.python.full)
     np.random.set_state(state.numpy.full)
     _last = state.numpy
+
+
+def _python_state() -> _PythonState:
+    global _last_of_python
+    if sys.implementation.name != "cpython":
+        full = random.getstate()
+        return _PythonState(full, None, full)
+    memory = ctypes.string_at(id(_python) + _PYTHON_HEADER, _PYTHON_BYTES)
+    normal, last = _python.gauss_next, _last_of_python
+    if last is None or (last.memory, last.normal) != (memory, normal):
+        last = _last_of_python = _PythonState(memory, normal, random.getstate())
+    return last
 
 
 def _numpy_state() -> _NumPyState:
