@@ -86,6 +86,8 @@ def with_cotangents(
         plain = outputs._view is None or outputs._node is not None
         if plain and outputs._requires_grad and _are_alike(outputs, cotangents):
             return [(outputs, cotangents)]
+    if not batched and _are_usual(outputs, cotangents):
+        return list(zip(outputs, cotangents))
     roots = as_roots(outputs)
     given = (None,) * len(roots) if cotangents is None else cotangents
     given = (given,) if isinstance(given, Tensor) else tuple(given)
@@ -101,6 +103,24 @@ def with_cotangents(
         (root, _as_computed(root, each, position))
         for position, (root, each) in enumerate(zip(roots, checked, strict=True))
     ]
+
+
+_SEQUENCES = (tuple, list)
+
+
+def _are_usual(outputs: Any, cotangents: Any) -> bool:
+    """Return True for a sequence of which nothing needs another look."""
+    if outputs.__class__ not in _SEQUENCES or cotangents.__class__ not in _SEQUENCES:
+        return False
+    return len(outputs) == len(cotangents) == sum(map(_is_usual, outputs, cotangents))
+
+
+def _is_usual(root: Any, given: Any) -> bool:
+    """Return True for a tensor in the graph, as it was computed, and its usual cotangent."""
+    if root.__class__ is not Tensor or root._node is None or not root._requires_grad:
+        return False
+    node, _ = node_and_number(root)
+    return node._hooks is None and _are_alike(root, given)
 
 
 def _are_alike(root: Tensor, given: Any) -> bool:

@@ -378,9 +378,12 @@ def _arrive(edge: Node, coming: dict[int, int], queue: ReadyQueue) -> None:
 
 def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
     """Orders of the nodes from which a captured node can be reached, those included."""
-    wanted = set(captures)
     oldest = max(captures, default=0)
-    reached = _reachable(roots, oldest)
+    ends: list[int] = []
+    reached = _reachable(roots, oldest, ends)
+    if captures.keys() >= set(ends):
+        return {*captures, *reached}  # The usual case: all leaves are targets.
+    wanted = set(captures)
     # Oldest first, so that what a node leads to is decided before the node.
     for order in sorted(reached, reverse=True):
         if _leads_to(reached[order], wanted):
@@ -388,19 +391,32 @@ def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
     return wanted
 
 
-def _reachable(roots: Iterable[Node], oldest: int | None) -> dict[int, Node]:
-    """Order -> node, for what the roots lead to, down to the age of `oldest`."""
+def _reachable(
+    roots: Iterable[Node], oldest: int | None, ends: list[int] | None = None
+) -> dict[int, Node]:
+    """Order -> node, for what the roots lead to, down to the age of `oldest`.
+
+    The orders at which the search ends, that of a leaf or one beyond `oldest`, go to `ends`.
+    """
     reached: dict[int, Node] = {}
+    found: list[int] = [] if ends is None else ends
     stack = list(roots)
     while stack:
         edge = stack.pop()
         node = edge.node if isinstance(edge, OutputEdge) else edge
         order = node._order
         # Edges lead to older nodes only: beyond the oldest target there is none.
-        if order in reached or (oldest is not None and order > oldest):
+        if order in reached:
+            continue
+        if oldest is not None and order > oldest:
+            found.append(order)
             continue
         reached[order] = node
-        stack.extend(node._edges)
+        edges = node._edges
+        if edges:
+            stack.extend(edges)
+        else:
+            found.append(order)
     return reached
 
 
