@@ -65,6 +65,7 @@ RIGHT = {
         "SyncedGradient",
         "Configured",
         "ProjectedFrom",
+        "TrackedProduct",
     ],
     "callers": ["Reversible", "TreeSum", "Combined", "Contracted"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],

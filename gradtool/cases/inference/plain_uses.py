@@ -7,7 +7,7 @@ number, and one that is called is a function, also where ``ctx.steps = steps`` c
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -36,6 +36,8 @@ class PlainUses(msgspec.Struct, frozen=True):
     """Used in some way beside being kept on the context."""
     attributes: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
     """The attributes that backward takes of them, by parameter."""
+    methods: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
+    """Those attributes that it calls."""
 
 
 class _Seen(msgspec.Struct):
@@ -63,11 +65,14 @@ def plain_uses(
     adjoints: frozenset[str] = frozenset()
     slopes: frozenset[str] = frozenset()
     attributes: dict[str, frozenset[str]] = {}
+    methods: dict[str, frozenset[str]] = {}
     if backward is not None:
         stand_for = {**seen.kept, **_aliases(backward, seen.kept)}
         for name, kind in _uses(backward, {}, stand_for):
             seen.kinds.setdefault(name, set()).add(kind)
-        attributes = _attributes(backward, stand_for)
+        attributes = _attributes(ast.walk(backward), stand_for)
+        called_in = (each.func for each in ast.walk(backward) if isinstance(each, ast.Call))
+        methods = _attributes(called_in, stand_for)
         # If forward calls one too, this one may be its derivative.
         others, adjoints = _called_in_backward(backward, stand_for)
         slopes = frozenset() if called else _called_with_saved(backward, stand_for) - adjoints
@@ -82,6 +87,7 @@ def plain_uses(
         slopes=slopes,
         anything=frozenset(kinds),
         attributes=attributes,
+        methods=methods,
     )
 
 
@@ -173,9 +179,11 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
             yield target, value
 
 
-def _attributes(backward: FunctionNode, stand_for: Mapping[str, str]) -> dict[str, frozenset[str]]:
+def _attributes(
+    nodes: Iterable[ast.AST], stand_for: Mapping[str, str]
+) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for node in ast.walk(backward):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in stand_for:
             found.setdefault(stand_for[ast.unparse(node.value)], set()).add(node.attr)
     return {name: frozenset(attributes) for name, attributes in found.items()}

@@ -71,6 +71,7 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
         use.is_tested |= name in clues.uses.tested
         use.is_unused &= name not in clues.uses.anything
         use.attributes |= clues.uses.attributes.get(name, frozenset())
+        use.methods |= clues.uses.methods.get(name, frozenset())
     return Reading(
         parameters=parameters,
         clues=clues,

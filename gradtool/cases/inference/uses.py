@@ -86,6 +86,8 @@ class Use(msgspec.Struct):
     supplies: bool = False
     """It is called without arguments."""
     attributes: set[str] = msgspec.field(default_factory=set)
+    methods: set[str] = msgspec.field(default_factory=set)
+    """Those attributes that are called."""
     numbers: set[str] = msgspec.field(default_factory=set)
     """Those attributes that arithmetic or a clamp takes."""
     absent: set[str] = msgspec.field(default_factory=set)
@@ -159,6 +161,7 @@ def merge_uses(uses: dict[str, Use], others: Mapping[str, Use]) -> None:
     for name, other in others.items():
         _merge(uses[name], other)
         uses[name].attributes |= other.attributes
+        uses[name].methods |= other.methods
         uses[name].numbers |= other.numbers
         uses[name].absent |= other.absent
 
@@ -206,6 +209,9 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
             _values(uses, left, ops, comparators)
         case ast.Call():
             _called(uses, node)
+            match node.func:
+                case ast.Attribute(value=ast.Name(id=name), attr=method) if name in uses:
+                    uses[name].methods.add(method)
         case ast.If(test=test) | ast.IfExp(test=test):
             _tested(uses, test)
         case ast.Assign(targets=[ast.Tuple(elts=elts)], value=ast.Name(id=name)) if name in uses:

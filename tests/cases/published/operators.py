@@ -311,3 +311,24 @@ class OverSlices(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return OverSlices.apply(grad_output, ctx.scanner.T), None
+
+
+class TrackedProduct(Function):
+    """The object counts, and its method is told of each gradient."""
+
+    @staticmethod
+    def forward(ctx, x, weight, tracker):
+        ctx.save_for_backward(x, weight)
+        ctx.tracker = tracker
+        return x.reshape(-1, tracker.columns) @ weight.t()[: tracker.columns]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        tracker = ctx.tracker
+        rows = x.reshape(-1, tracker.columns)
+        tracker.consume(grad_output)
+        grad_weight = torch.zeros_like(weight)
+        grad_weight[:, : tracker.columns] = grad_output.t() @ rows
+        grad_x = grad_output @ weight[:, : tracker.columns]
+        return grad_x.reshape(x.shape), grad_weight, None
