@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -10,6 +10,9 @@ from msgspec import structs
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.explorer import Discovered
+from gradtool.explore.ignored_option import changed_options
+from gradtool.explore.point import Point
+from gradtool.explore.variants.plain import with_defaults
 from gradtool.explore.written import written
 from gradtool.findings.check_results import check_result
 from gradtool.results.report import CheckResult
@@ -23,7 +26,8 @@ def results(
 
 
 def _result(node: str, checkable: Checkable, found: Discovered, settings: Settings) -> CheckResult:
-    where = f"where {found.variant.change} (otherwise the same as case {found.case.name!r})"
+    change = " and ".join([found.variant.change, *_other_changes(checkable, found, settings)])
+    where = f"where {change} (otherwise the same as case {found.case.name!r})"
     flaws = tuple(
         replace(flaw, message=f"{flaw.message}; found by exploration, {where}")
         for flaw in found.outcome.flaws
@@ -33,3 +37,13 @@ def _result(node: str, checkable: Checkable, found: Discovered, settings: Settin
     return structs.replace(
         result, findings=tuple(structs.replace(each, case=case) for each in result.findings)
     )
+
+
+def _other_changes(checkable: Checkable, found: Discovered, settings: Settings) -> Iterator[str]:
+    """Yield the options that differ from the case, but that the change does not name."""
+    at = Point.of(checkable, found.case, settings.device)
+    point = found.variant.point
+    for position, _ in changed_options(with_defaults(at, checkable.parameters()), point):
+        name = f"`{point.names[position]}`"
+        if name not in found.variant.change:
+            yield f"{name} is {point.values[position]!r}"

@@ -45,7 +45,7 @@ def is_fixed_by_call(
     Only backward reads it, such as the bounds beyond which an activation is known to be flat, and
     with the value of the call that the case follows, the gradient is right.
     """
-    changed = dict(_changed_options(at, variant))
+    changed = dict(changed_options(at, variant))
     if not changed or not (case.inferred_from or "").startswith("the call"):
         return False
     before = variant.having(changed)
@@ -56,7 +56,7 @@ def is_fixed_by_call(
 
 
 def _explanation(checkable: Checkable, case: Point, variant: Point, seed: int) -> str | None:
-    changed = list(_changed_options(with_defaults(case, checkable.parameters()), variant))
+    changed = list(changed_options(with_defaults(case, checkable.parameters()), variant))
     found = returned_gradients(checkable, variant, seed) if changed else {}
     for at, before in changed if found else ():
         exact = exact_gradients(checkable, variant.having({at: before}), seed)
@@ -66,7 +66,7 @@ def _explanation(checkable: Checkable, case: Point, variant: Point, seed: int) -
     return None
 
 
-def _changed_options(case: Point, variant: Point) -> Iterator[tuple[int, Any]]:
+def changed_options(case: Point, variant: Point) -> Iterator[tuple[int, Any]]:
     """Yield the position of each argument that is no tensor and differs, and its former value."""
     before = {case.names[at]: case.values[at] for at in case.plain}
     for at in variant.plain:

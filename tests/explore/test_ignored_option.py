@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import gradtool.engine as torch
+from gradtool.cases.sources import resolve_cases
+from gradtool.collect.discovery import checkable_of
+from gradtool.config.settings import Settings
+from gradtool.explore.explorer import Discovered, confirmed
+from gradtool.explore.findings import results
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.variants.plain import with_defaults
 from gradtool.run.runner import check
 from tests.options import check_options
 
@@ -79,3 +88,29 @@ def test_an_option_that_forward_has_built_in_keeps_the_value_of_the_calls(
     (tmp_path / "ramp.py").write_text(BUILT_IN.replace("LIMIT", limit))
     report = check(check_options(paths=(str(tmp_path / "ramp.py"),)))
     assert any(each.rule == "GT101" for each in report.findings()) is is_wrong
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float = 2.0, power: int = 1) -> Any:
+        return factor * x**power
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return grad_output, None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        return torch.rand(3, dtype=torch.float64).requires_grad_()
+
+
+def test_options_that_differ_from_the_case_are_all_named() -> None:
+    checkable = checkable_of(Scaled)
+    (case,) = resolve_cases(checkable, Settings())
+    at = with_defaults(Point.of(checkable, case, "cpu"), checkable.parameters())
+    variant = Variant(at.having({1: 3.0, 2: 2}), "`power` is 2, not 1")
+    outcomes = confirmed(checkable, case, variant, ["GT101"])
+    found = [Discovered(case, variant, outcome) for outcome in outcomes]
+    (result,) = results("f.py::Scaled", checkable, found, Settings())
+    said = "where `power` is 2, not 1 and `factor` is 3.0 (otherwise the same as case 'sample1')"
+    assert result.findings[0].message.endswith(said)
