@@ -140,7 +140,9 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     is_tensor = any(map(is_of_tensor, use.attributes))
     if use.attributes and not is_tensor and not use.is_called and not is_module:
         for value in _OF_ATTRIBUTES:
-            yield {"literal": _with_values(use, value)}
+            yield {"literal": SimpleNamespace(**dict.fromkeys(sorted(use.attributes), value))}
+        if use.methods:
+            yield from ({"literal": _with_methods(use, value)} for value in _OF_ATTRIBUTES)
     if own:
         yield from ({"literal": each} for each in _operators(use.attributes, _base(reading)))
 
@@ -152,7 +154,7 @@ _OF_ATTRIBUTES = (2, False)
 """Values of the attributes of an object that is not known: numbers, and options that are off."""
 
 
-def _with_values(use: Use, value: Any) -> SimpleNamespace:
+def _with_methods(use: Use, value: Any) -> SimpleNamespace:
     """An object with a value for each attribute, and a linear map for each method."""
     methods = dict.fromkeys(sorted(use.methods), Operator())
     return SimpleNamespace(**{**dict.fromkeys(sorted(use.attributes), value), **methods})
