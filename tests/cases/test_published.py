@@ -200,6 +200,12 @@ def test_whether_a_list_of_tensors_should_get_gradients_is_in_doubt() -> None:
     assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
 
 
+def test_arguments_without_any_gradient_show_nothing() -> None:
+    (problem,) = checked("operators")["Deferred"].checks
+    assert problem.rule == "GT002"
+    assert "backward returns no gradient" in problem.findings[0].message
+
+
 @pytest.mark.parametrize(("node", "why"), WITHOUT_VERDICT.items())
 def test_a_function_whose_arguments_may_not_be_meant_says_why(node: str, why: str) -> None:
     file, name = node.split("::")

@@ -312,6 +312,8 @@ def _doubted(reading: Reading, trial: Trial, case: CaseConfig, tries: Tries) -> 
         return trial.doubted("every extent of a tensor is 1")
     if not any(map(asks, case.args)):
         return trial.doubted("no argument requires a gradient")
+    if not trial.received:
+        return trial.doubted("backward returns no gradient")
     ignored = [reading.parameters[at].name for at in tries.without_influence(case)]
     if ignored:
         return trial.doubted(f"no output depends on {', '.join(ignored)}")

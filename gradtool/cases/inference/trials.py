@@ -45,6 +45,8 @@ class Trial:
     avoid; ``saved-type`` if forward saves what is no tensor."""
     reduced: tuple[int, tuple[int, ...]] | None = None
     """The position and shape of a gradient with fewer entries than its argument, or flattened."""
+    received: bool = True
+    """False if backward ran, and no argument got a gradient."""
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which the call ended, outermost first, or a stage beyond."""
     below: tuple[int, ...] = ()
@@ -93,7 +95,9 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
             if broken == "saved-type":  # Other arguments might be tensors, and may be saved.
                 return Trial(refusal=summarize(error), broken=broken, reached=(_IN_SAVING,))
             return Trial()  # Forward ran through; a rule says what it did wrong.
-        return _judge(result, checkable.file)
+        trial = _judge(result, checkable.file)
+    given = [each for each in args if isinstance(each, library().Tensor) and each.requires_grad]
+    return replace(trial, received=any(each.grad is not None for each in given))
 
 
 def refused(error: Exception, file: Path) -> Trial:

@@ -332,3 +332,19 @@ class TrackedProduct(Function):
         grad_weight[:, : tracker.columns] = grad_output.t() @ rows
         grad_x = grad_output @ weight[:, : tracker.columns]
         return grad_x.reshape(x.shape), grad_weight, None
+
+
+class Deferred(Function):
+    """Only the last call gets a gradient, and the store alone knows which one that is."""
+
+    @staticmethod
+    def forward(ctx, x, store):
+        ctx.is_last = store.count_calls() == 7
+        return x * 2.0
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        found = (None, None)
+        if ctx.is_last:
+            found = (2.0 * grad_output, None)
+        return found
