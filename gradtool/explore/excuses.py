@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -23,15 +23,16 @@ def raises_by_mistake(
     variant: Variant,
     seen: Observation,
     error: Exception,
-    exact: Sequence[Array | None],
+    exact: Mapping[int, Array | None],
+    at_case: Mapping[int, Array | None],
 ) -> bool:
     """Return True if backward has no excuse to raise where forward does not.
 
-    `exact` are the exact gradients that are wanted.
+    `exact` are the exact gradients that are wanted, by position; `at_case` are those of the case.
     """
     if variant.may_raise or _is_deliberate(checkable, error):
         return False
-    if any(map(_has_ignored_part, exact)):
+    if any(_has_ignored_part(each, at_case.get(at)) for at, each in exact.items()):
         return False
     return variant.growth is None or _follows(checkable, variant.growth, seen)
 
@@ -91,14 +92,25 @@ def _is_on_line(part: Fraction, one: Shape | None, two: Shape | None, found: Sha
     return all(c == a + (b - a) * part for a, b, c in zip(one, two, found, strict=True))
 
 
-def _has_ignored_part(exact: Array | None) -> bool:
-    """Return True if some slice of an argument has no influence: forward may have left it out."""
+def _has_ignored_part(exact: Array | None, at_case: Array | None) -> bool:
+    """Return True if a slice has no influence, along an axis of which the case needs all slices.
+
+    Forward may have left it out.
+    """
     if exact is None:
         return True
-    return any(
-        not np.moveaxis(exact, axis, 0).reshape(extent, -1).any(axis=1).all()
+    return not _ignored_axes(exact) <= _ignored_axes(at_case)
+
+
+def _ignored_axes(exact: Array | None) -> set[int]:
+    """The axes along which some slice has no influence."""
+    if exact is None:
+        return set()
+    return {
+        axis
         for axis, extent in enumerate(exact.shape)
-    )
+        if not np.moveaxis(exact, axis, 0).reshape(extent, -1).any(axis=1).all()
+    }
 
 
 def _output_shapes(checkable: Checkable, point: Point) -> list[Shape | None]:

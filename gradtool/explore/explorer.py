@@ -16,7 +16,7 @@ from gradtool.explore.families import Turns, variants
 from gradtool.explore.ignored_option import is_fixed_by_call, with_ignored_option
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
-from gradtool.explore.trial import Answer, attempt, stale, usual_size
+from gradtool.explore.trial import Answer, AtCase, attempt, gradients_at, stale
 from gradtool.results.report import Coverage, Severity, Verdict
 from gradtool.verify.examine import Outcome, outcomes_for
 from gradtool.verify.rules import codes
@@ -135,7 +135,7 @@ class _Search:
     ) -> None:
         self.found = found
         self._checkable, self._settings, self._branches = checkable, settings, branches
-        self._usual = dict[int, float]()
+        self._at_cases = dict[int, AtCase]()
         self.left = BUDGETS[settings.explore]
         self._confirmations = _MOST_CONFIRMED[settings.explore]
         self._unconfirmed = Counter[str]()
@@ -158,7 +158,7 @@ class _Search:
     def look(self, case: ResolvedCase, point: Point, variant: Variant, family: str) -> Answer:
         """Try a variant of a case, and confirm what looks wrong there."""
         with self._branches.watching() as keep:
-            trial = attempt(self._checkable, variant, case.seed, self._usual_at(case, point))
+            trial = attempt(self._checkable, variant, case.seed, self._gradients_at(case, point))
         self.left -= trial.calls
         if trial.answer is Answer.SUSPECT and self._unconfirmed[family] < _MOST_UNCONFIRMED:
             self._confirm(case, point, variant)
@@ -171,11 +171,10 @@ class _Search:
             keep()
         return trial.answer
 
-    def _usual_at(self, case: ResolvedCase, point: Point) -> float:
-        """The size of gradients at a case."""
-        if id(case) not in self._usual:
-            self._usual[id(case)] = usual_size(self._checkable, point, case.seed)
-        return self._usual[id(case)]
+    def _gradients_at(self, case: ResolvedCase, point: Point) -> AtCase:
+        if id(case) not in self._at_cases:
+            self._at_cases[id(case)] = gradients_at(self._checkable, point, case.seed)
+        return self._at_cases[id(case)]
 
     def _confirm(self, case: ResolvedCase, point: Point, variant: Variant) -> None:
         self._confirmations -= 1
@@ -198,10 +197,12 @@ class _Search:
 
     def _smaller(self, case: ResolvedCase, variant: Variant) -> Variant:
         """The variant as small as it can be and still look wrong."""
-        usual = self._usual[id(case)]
+        at_case = self._at_cases[id(case)]
         return shrunk(
             variant,
-            lambda each: attempt(self._checkable, each, case.seed, usual).answer is Answer.SUSPECT,
+            lambda each: (
+                attempt(self._checkable, each, case.seed, at_case).answer is Answer.SUSPECT
+            ),
         )
 
     def _shrunk(

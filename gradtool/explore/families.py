@@ -15,8 +15,10 @@ from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
+from gradtool.explore.reading.index_uses import may_repeat_when_longer
 from gradtool.explore.reading.source import (
     asks_for_needed,
     blocks,
@@ -33,9 +35,10 @@ from gradtool.explore.reading.source import (
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.trial import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.variants.documented import documented
-from gradtool.explore.variants.extents import beside_options, extents, integers
+from gradtool.explore.variants.extents import Extents, beside_options, extents, integers
 from gradtool.explore.variants.guided import guided
 from gradtool.explore.variants.indices import (
+    at_the_end,
     equal_keys,
     from_the_end,
     ignored,
@@ -153,11 +156,15 @@ def _of_arguments(
     return {
         "extents": lambda: extents(
             point,
-            (*blocks(function), *integers(full)),
+            Extents(
+                blocks=(*blocks(function), *integers(full)),
+                fixed=component_axes(function, point),
+                names=axis_names(function, point),
+                repeats=may_repeat_when_longer(function, point),
+                keeps_order=keeps_order,
+                takes_parts=slices_by_name(function),
+            ),
             draws("extents"),
-            fixed=component_axes(function, point),
-            keeps_order=keeps_order,
-            takes_parts=slices_by_name(function),
         ),
         "options": lambda: plain(
             point,
@@ -222,6 +229,7 @@ def _of_indices(checkable: Checkable, point: Point) -> dict[str, Family]:
         "indices": lambda: _unless(said.needs_distinct, repeated(function, point)),
         "equal keys": lambda: _unless(said.needs_distinct, equal_keys(function, point)),
         "indices from the end": lambda: from_the_end(checkable, point),
+        "last indices": lambda: at_the_end(function, with_defaults(point, checkable.parameters())),
         "segments": lambda: segments(point),
         "groups": lambda: regrouped(function, point, may_be_empty=not said.needs_some),
         "masks": lambda: masks(point, may_be_empty=not said.needs_some),

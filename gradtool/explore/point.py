@@ -17,6 +17,9 @@ from gradtool.collect.checkable import Checkable
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 
+Axis = tuple[int, int]
+"""An argument's position, and one of its axes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Point:

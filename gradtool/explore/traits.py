@@ -60,10 +60,9 @@ def reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> 
         for axis, (old, new) in enumerate(zip(array.shape, shape, strict=True))
     ):
         return None
-    wrapped, is_new = array, np.zeros(array.shape, dtype=bool)
+    wrapped, is_new = _wrapped(array, shape), np.zeros(array.shape, dtype=bool)
     for axis, (old, new) in enumerate(zip(array.shape, shape, strict=True)):
         at = np.arange(new) % old
-        wrapped = np.take(wrapped, at, axis=axis)
         marks = (np.arange(new) >= old).reshape([-1 if a == axis else 1 for a in range(array.ndim)])
         is_new = np.take(is_new, at, axis=axis) | marks
     if grows and is_continuous(array.dtype) and not is_integral(array):
@@ -72,6 +71,17 @@ def reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> 
         if _is_square(array) and shape[-1] == shape[-2]:
             wrapped = _with_diagonal(wrapped, array)
     return restored(array, wrapped)
+
+
+def repeated(array: Array, shape: tuple[int, ...], _: np.random.Generator) -> Array:
+    """An array of `shape` whose new entries are like its first ones, in order if those are."""
+    return restored(array, _wrapped(array, shape))
+
+
+def _wrapped(array: Array, shape: tuple[int, ...]) -> Array:
+    for axis, (old, new) in enumerate(zip(array.shape, shape, strict=True)):
+        array = np.take(array, np.arange(new) % old, axis=axis)
+    return array
 
 
 def _with_diagonal(wrapped: Array, model: Array) -> Array:

@@ -74,26 +74,35 @@ class Trial(msgspec.Struct, frozen=True):
     calls: int
 
 
-def attempt(checkable: Checkable, variant: Variant, seed: int, usual: float = 0.0) -> Trial:
+class AtCase(msgspec.Struct, frozen=True, eq=False):
+    """The gradients at a case, to which those of its variants are compared."""
+
+    usual: float
+    """Their size. Rounding may leave errors of that size in others."""
+    exact: Mapping[int, Array | None]
+    """The exact ones by the position of the argument; empty if there are none."""
+
+
+def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) -> Trial:
     """Try one variant. What the user's code raises never passes.
 
     Args:
         checkable: The Function.
         variant: The variant of a case.
         seed: That of the cotangent.
-        usual: The size of gradients at the case. Rounding may leave errors of that size in others.
+        at_case: The gradients at the case.
     """
     with np.errstate(all="ignore"):
         observed = observe(checkable, variant.point)
         if observed is None:
             return Trial(Answer.REFUSED, 1)
         if variant.along is not None:
-            return _with_equal_entries(*observed, variant.along, seed, usual)
+            return _with_equal_entries(*observed, variant.along, seed, at_case.usual)
         if _changes_differentiable(*observed):
             return Trial(Answer.SUSPECT, 1)
         if variant.is_for_batches and not _has_shapes_of_arguments(*observed, seed):
             return Trial(Answer.REFUSED, 3)
-        trial = _compared(checkable, *observed, variant, seed, usual)
+        trial = _compared(checkable, *observed, variant, seed, at_case)
         is_outside = trial.answer is Answer.SUSPECT and variant.is_for_batches
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 
@@ -191,18 +200,28 @@ def _compared(
     started: StartedCall,
     variant: Variant,
     seed: int,
-    usual: float,
+    at_case: AtCase,
 ) -> Trial:
     cotangents = cotangents_of(started.seen, seed)
     exact = recorded_gradients(function, cotangents)
     if exact is None:
-        return _measured(checkable, function, started, variant, seed, _CASE_ROUNDINGS * usual)
+        return _measured(
+            checkable, function, started, variant, seed, _CASE_ROUNDINGS * at_case.usual
+        )
     wanted = [each.differentiable for each in function.arguments]
-    of_wanted = [each for each, is_wanted in zip(exact, wanted, strict=True) if is_wanted]
+    of_wanted = {
+        each.position: gradient
+        for each, gradient in zip(function.arguments, exact, strict=True)
+        if each.differentiable
+    }
+
+    def is_mistake_to_raise(error: Exception) -> bool:
+        return raises_by_mistake(checkable, variant, started.seen, error, of_wanted, at_case.exact)
+
     try:
         found = started.gradients(cotangents)
     except Exception as error:  # So may backward.
-        is_mistake = raises_by_mistake(checkable, variant, started.seen, error, of_wanted)
+        is_mistake = is_mistake_to_raise(error)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
         return Trial(Answer.REFUSED, 5)
@@ -212,19 +231,22 @@ def _compared(
         is_off = variant.is_lifted and any(map(_is_far_off, found, exact))
         return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
     is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
-    if (variant.is_plain or variant.growth is not None) and not _fit(found, exact):
+    must_fit = variant.is_plain or variant.growth is not None or not variant.may_raise
+    if must_fit and not _fit(found, exact):
         # PyTorch refuses such a gradient, as if backward raised.
-        is_mistake = raises_by_mistake(checkable, variant, started.seen, ValueError(), of_wanted)
+        is_mistake = is_mistake_to_raise(ValueError())
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 5)
     if _is_meant(checkable.obj, variant, is_usual) and not all(map(_is_finite, found)):
-        is_mistake = not variant.may_be_outside and is_smooth(function, cotangents, found, seed)
+        is_mistake = not variant.may_be_outside and (
+            any(map(_lacks_number, found, exact)) or is_smooth(function, cotangents, found, seed)
+        )
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
     differs = any(
         _differs(
             mine,
             other,
             is_usual=is_usual,
-            floor=_CASE_ROUNDINGS * usual,
+            floor=_CASE_ROUNDINGS * at_case.usual,
             may_be_surrogate=not variant.names_extents,
         )
         for mine, other, is_wanted in zip(found, exact, wanted, strict=True)
@@ -248,7 +270,7 @@ def _measured(
     except Exception as error:  # The user's code may raise anything.
         # Whether forward leaves out a part of a longer axis is not known here.
         is_mistake = variant.growth is None and raises_by_mistake(
-            checkable, variant, started.seen, error, exact=()
+            checkable, variant, started.seen, error, exact={}, at_case={}
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     try:
@@ -271,20 +293,26 @@ def _has_gradient(
     return any(each.position == position and gradient is not None for each, gradient in gradients)
 
 
-def usual_size(checkable: Checkable, point: Point, seed: int) -> float:
-    """The largest entry of the gradients at a point: the exact ones, else those of backward."""
+def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
+    """The gradients at the point of a case: the exact ones, else those of backward."""
     observed = observe(checkable, point)
     if observed is None:
-        return 0.0
+        return AtCase(0.0, {})
     function, started = observed
     cotangents = cotangents_of(started.seen, seed)
-    found = recorded_gradients(function, cotangents)
-    if found is None:
-        try:
-            found = started.gradients(cotangents)
-        except Exception:  # The user's code may raise anything.
-            return 0.0
-    sizes = [float(np.abs(g).max(initial=0.0)) for g in found if g is not None and _is_finite(g)]
+    exact = recorded_gradients(function, cotangents)
+    if exact is not None:
+        return AtCase(_size(exact), _by_position(function, exact))
+    try:
+        return AtCase(_size(started.gradients(cotangents)), {})
+    except Exception:  # The user's code may raise anything.
+        return AtCase(0.0, {})
+
+
+def _size(gradients: Sequence[Array | None]) -> float:
+    sizes = [
+        float(np.abs(g).max(initial=0.0)) for g in gradients if g is not None and _is_finite(g)
+    ]
     return max(sizes, default=0.0)
 
 
@@ -399,6 +427,13 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
         return False
     said = wording(function)
     return said.is_of_any_size or (_is_near(variant.point) and not said.needs_nonzero)
+
+
+def _lacks_number(found: Array | None, exact: Array | None) -> bool:
+    """Return True for a gradient with NaN where automatic differentiation gives a number."""
+    if found is None or exact is None or found.shape != exact.shape:
+        return False
+    return bool((np.isnan(found) & np.isfinite(exact)).any())
 
 
 def _is_near(point: Point) -> bool:

@@ -50,6 +50,7 @@ FAST = (
     "nineteenth",
     "twentieth",
     "twentyfirst",
+    "axes",
 )
 """The corpora that are always explored; the others are when there is time."""
 

@@ -27,7 +27,7 @@ is_epsilon = _names(r"(.*_)?(eps|epsilon)")
 """Tells a guard that is a part of what is computed, unlike a tolerance."""
 
 is_kept = _names(
-    r"(.*_)?(seed|dtype|device|generator|ignore_index|padding_idx|"
+    r"(.*_)?(dtype|device|generator|ignore_index|padding_idx|"
     r"inplace|hard|straight_through|ste)"
     r"|.*(fp8|fp16|bf16|int8|half|amp\b|autocast|quanti[sz]|low_precision|offload).*"
 )

@@ -70,7 +70,9 @@ _NEVER_ZERO = re.compile(
     r"\b(must|should|assum\w*|requires?|all|every|each)\b[^.;]{0,24}\b(non-?zero|not (be )?zero)\b"
     r"|\bnon-?zero (rows?|vectors?|norms?|entries|inputs?|values|numbers)\b|\bnever (be )?zero\b"
     r"|\b(numbers|rows|vectors|entries|inputs|values) (that|which) are not (zero|0)\b"
-    r"|\baway from (zero|0|the origin)\b|(!=|\u2260) ?0\b",
+    r"|\baway from (zero|0|the origin)\b|(!=|\u2260) ?0\b"
+    r"|\b(no (derivative|gradient)|not (differentiable|defined)|undefined|singular)\b"
+    r"[^.;]{0,32}\b(zero|0|origin)\b",
     re.I,
 )
 
@@ -89,6 +91,11 @@ _LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
 
 _TRAILING = re.compile(r"\b(\w+)`*:?\s*\([\w\s,]+,\s*(?:\.\.\.|\*\w*)\s*\)")
 """Matches ``x (n, c, ...)`` and ``x: (n, c, *spatial)``, a shape with any number of last axes."""
+
+_ANY_TRAILING = re.compile(
+    r"\([\w\s,]+,\s*(?:\.\.\.|\*\w*)\s*\)`*[- ](?:shaped )?(?:input|tensor|argument|array)s?\b"
+)
+"""Matches ``(n, c, *spatial) inputs``, the same of an argument without its name."""
 
 _ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim", re.I)
 
@@ -184,7 +191,12 @@ class Wording:
 
     def may_be_negative(self, name: str) -> bool:
         """Return True if a docstring speaks of any value of an argument, without a bound."""
-        text = rf"\bany (\S+ )?`*{re.escape(name)}\b`*(?! *(>|\u2265|in |between))"
+        word, free = re.escape(name), r"(?! *(>|\u2265|in |between))"
+        text = (
+            rf"\bany (\S+ )?`*{word}\b`*{free}"
+            rf"|\b{word}`*:? (may be |is |can be )?(any|an arbitrary) "
+            rf"(float|real|number|sign){free}"
+        )
         return bool(re.search(text, self.docstrings))
 
     def whole(self, parameters: Iterable[inspect.Parameter]) -> set[str]:
@@ -238,8 +250,10 @@ class Wording:
         return bool(_NAMES_LAST_AXIS.search(self._code))
 
     def with_any_last_axes(self, names: Collection[str]) -> set[str]:
-        """The arguments that may have more last axes."""
-        return set(_TRAILING.findall(self.docstrings)) & set(names)
+        """The arguments that may have more last axes: the first, if it is any."""
+        named = set(_TRAILING.findall(self.docstrings)) & set(names)
+        is_any = not named and names and _ANY_TRAILING.search(self.docstrings)
+        return {next(iter(names))} if is_any else named
 
     def with_any_leading_axes(self, names: Collection[str]) -> set[str] | None:
         """The arguments that may have more leading axes; None if it may be any of them."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import combinations, product
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations, product
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from gradtool.adapters.library import library
-from gradtool.explore.point import Growth, Point, Variant
-from gradtool.explore.traits import is_integral, may_be_reordered, reshaped
+from gradtool.explore.point import Axis, Growth, Point, Variant
+from gradtool.explore.traits import is_integral, may_be_reordered, repeated, reshaped
+from gradtool.explore.variants.axis_groups import AxisGroup, axis_groups, pairs
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
-
-Axis = tuple[int, int]
-"""An argument's position, and one of its axes."""
 
 _BEYOND = (129, 257)
 """Extents beyond those that a byte or a block of a kernel can hold."""
@@ -31,37 +28,40 @@ _MOST_GROUPS = 2
 _MOST_SQUARE_AXES = 4
 """Equally long axes of which each part is changed without the rest."""
 
-
-class _Group(msgspec.Struct, frozen=True):
-    """Axes of one extent."""
-
-    extent: int
-    axes: tuple[Axis, ...]
-    numbers: tuple[int, ...]
-    """Positions of plain integers that are as large."""
+_MOST_LINKED = 4
+"""Pairs of groups, of which one is longer by one or twice as long, that are changed together."""
 
 
-def extents(
-    point: Point,
-    blocks: Sequence[int],
-    rng: np.random.Generator,
-    *,
-    fixed: Collection[Axis] = (),
-    keeps_order: bool = False,
-    takes_parts: bool = False,
-) -> Iterator[Variant]:
+class Extents(msgspec.Struct, frozen=True, eq=False):
+    """Knowledge of the axes of a Function's arguments.
+
+    Args:
+        blocks: Integers that may be sizes of blocks: those of the source and of the arguments.
+        fixed: Axes of which each entry has a meaning of its own.
+        names: Names of axes.
+        repeats: Positions of integer tensors whose entries may repeat where they are longer.
+        keeps_order: A matrix that is higher than wide must remain so, as for least squares.
+        takes_parts: A tensor may be longer than one without a gradient, which may be about a part.
+    """
+
+    blocks: Sequence[int] = ()
+    fixed: Collection[Axis] = ()
+    names: Mapping[Axis, str] = {}
+    repeats: Collection[int] = ()
+    keeps_order: bool = False
+    takes_parts: bool = False
+
+
+def extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants of other extents.
 
     Args:
         point: The arguments of the case.
-        blocks: Integers that may be sizes of blocks: those of the source and of the arguments.
+        known: What is known of them.
         rng: For what new entries there are.
-        fixed: Axes of which each entry has a meaning of its own.
-        keeps_order: A matrix that is higher than wide must remain so, as for least squares.
-        takes_parts: A tensor may be longer than one without a gradient, which may be about a part.
     """
-    for variant in _all_extents(point, blocks, rng, fixed, takes_parts=takes_parts):
-        if not keeps_order or _has_order_of(point, variant.point):
+    for variant in _all_extents(point, known, rng):
+        if not known.keeps_order or _has_order_of(point, variant.point):
             yield variant
 
 
@@ -77,10 +77,10 @@ def beside_options(
         numbers = [n for n in integers(option.point) if n not in integers(point)]
         if not numbers:
             continue
-        groups = [each for each in _groups(option.point) if each.extent > 1]
+        groups = [each for each in axis_groups(option.point) if each.extent > 1]
         for group in groups[:_MOST_GROUPS]:
             for extent in (group.extent + 1, group.extent * numbers[0]):
-                for variant in _together(option.point, group, extent, rng):
+                for variant in _together(option.point, [(group, extent)], rng):
                     change = f"{option.change}, and {variant.change}"
                     yield replace(variant, change=change, growth=None, may_raise=True)
 
@@ -93,65 +93,36 @@ def _has_order_of(point: Point, other: Point) -> bool:
     )
 
 
-def _all_extents(
-    point: Point,
-    blocks: Sequence[int],
-    rng: np.random.Generator,
-    fixed: Collection[Axis],
-    *,
-    takes_parts: bool,
-) -> Iterator[Variant]:
-    groups = _groups(point, fixed)
-    rounds = [[*_broadcast(point, group), *_targets(group.extent, blocks)] for group in groups]
+def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
+    groups = axis_groups(point, known.fixed, known.names)
+    rounds = [[*_broadcast(point, group), *_targets(group, known.blocks)] for group in groups]
     for turn in range(max(map(len, rounds), default=0)):
         for group, targets in zip(groups, rounds, strict=True):
             if turn < len(targets):
-                yield from _together(point, group, targets[turn], rng)
+                yield from _together(point, [(group, targets[turn])], rng, known.repeats)
         if turn == 0:
+            for linked in _linked(groups):
+                is_named = all(axis in known.names for group, _ in linked for axis in group.axes)
+                for variant in _together(point, linked, rng, known.repeats):
+                    yield replace(variant, may_raise=not is_named)
             for group in groups:
                 yield from _apart(point, group, rng)
-                yield from _unequal(point, group, rng, takes_parts=takes_parts)
+                yield from _unequal(point, group, rng, takes_parts=known.takes_parts)
+                yield from _in_pairs(point, group, known, rng)
 
 
-def _groups(point: Point, fixed: Collection[Axis] = ()) -> list[_Group]:
-    """The axes by their extents, without those that integers of the case speak of."""
-    by_extent: dict[tuple[int, int], list[Axis]] = {}
-    for at, array in point.arrays():
-        for axis, extent in enumerate(array.shape):
-            # Axes of extent one have nothing in common but where they are.
-            place = axis if extent == 1 else 0
-            if (at, axis) not in fixed:
-                by_extent.setdefault((extent, place), []).append((at, axis))
-    pinned = _pinned(point)
-    numbers = {at: point.values[at] for at in point.plain}
-    return [
-        _Group(extent, tuple(axes), tuple(at for at, n in numbers.items() if _is_equal(n, extent)))
-        for (extent, _), axes in by_extent.items()
-        if extent and (extent == 1 or extent not in pinned)
-    ]
-
-
-def _is_equal(number: Any, extent: int) -> bool:
-    return type(number) is int and number == extent and extent > 2
-
-
-def _pinned(point: Point) -> set[int]:
-    """Extents that index tensors or tuples of integers may refer to."""
-    pinned: set[int] = set()
-    for _, array in point.arrays():
-        if array.dtype.kind in "iu" and array.size:
-            flat = array.reshape(-1)
-            # Offsets end at an extent, and lengths add up to one.
-            pinned |= {int(flat[-1]), int(flat.sum()), int(array.max())}
-    for at in point.plain:
-        value = point.values[at]
-        if not isinstance(value, list | tuple):
+def _linked(groups: Sequence[AxisGroup]) -> Iterator[list[tuple[AxisGroup, int]]]:
+    """Yield groups with other extents of which one remains longer by one, or twice as long."""
+    count = 0
+    for one, other in permutations(groups, 2):
+        if one.extent < 2 or {*one.axes} & {*other.axes} or count == _MOST_LINKED:
             continue
-        if all(type(each) is int for each in value):
-            pinned |= {*value, sum(value), int(np.prod(value)) if value else 1}
-        elif any(isinstance(each, library().Tensor) for each in value):
-            pinned.add(len(value))  # As of weights, one for each tensor.
-    return pinned
+        if other.extent == one.extent + 1:
+            count += 1
+            yield [(one, one.extent + 2), (other, other.extent + 2)]
+        elif other.extent == 2 * one.extent:
+            count += 1
+            yield [(one, one.extent + 1), (other, other.extent + 2)]
 
 
 def integers(point: Point) -> list[int]:
@@ -159,18 +130,19 @@ def integers(point: Point) -> list[int]:
     return [v for v in (point.values[at] for at in point.plain) if type(v) is int and 1 < v < 300]
 
 
-def _targets(extent: int, blocks: Sequence[int]) -> Iterator[int]:
+def _targets(group: AxisGroup, blocks: Sequence[int]) -> Iterator[int]:
+    extent = group.extent
     beside = [extent + 1, 1, extent - 1, 2 * extent + 1, 7]
     partial = [
         each for block in blocks for each in (2 * block + 1, block + 1, block - 1, 2 * block)
     ]
     first = [n for block in blocks if extent % block == 0 for n in (extent + 1, extent + block - 1)]
     for target in dict.fromkeys([*first, *beside, *partial, *_BEYOND]):
-        if target > 0 and target != extent:
+        if target >= group.least and target != extent:
             yield target
 
 
-def _broadcast(point: Point, group: _Group) -> Iterator[int]:
+def _broadcast(point: Point, group: AxisGroup) -> Iterator[int]:
     """Yield the extents to which forward may broadcast an axis of extent one."""
     if group.extent != 1:
         return
@@ -181,24 +153,36 @@ def _broadcast(point: Point, group: _Group) -> Iterator[int]:
 
 
 def _together(
-    point: Point, group: _Group, extent: int, rng: np.random.Generator
+    point: Point,
+    changes: Sequence[tuple[AxisGroup, int]],
+    rng: np.random.Generator,
+    repeats: Collection[int] = (),
 ) -> Iterator[Variant]:
-    made = _resized(point, group.axes, extent, rng, group.numbers)
-    if made is not None:
-        doubled = _resized(point, group.axes, 2 * group.extent, rng, group.numbers)
+    """Yield the variant in which each of some groups has another extent."""
+    made = _resized(point, changes, rng, repeats)
+    if made is None:
+        return
+    growth = None
+    if len(changes) == 1:
+        [(group, extent)] = changes
+        doubled = _resized(point, [(group, 2 * group.extent)], rng, repeats)
         growth = Growth(group.extent, extent, point, doubled) if doubled else None
-        change = _described(point, group, extent)
-        may_raise = group.extent == 1 or growth is None
-        yield Variant(made, change, growth, names_extents=not group.numbers, may_raise=may_raise)
+    yield Variant(
+        made,
+        ", and ".join(_described(point, group, extent) for group, extent in changes),
+        growth,
+        names_extents=not any(group.others for group, _ in changes),
+        may_raise=growth is None or changes[0][0].extent == 1,
+    )
 
 
-def _apart(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Variant]:
+def _apart(point: Point, group: AxisGroup, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants in which some of the axes are longer and others are not.
 
     Only where a tensor is square, whose shape is then likely to be a coincidence.
     """
     is_square = len({at for at, _ in group.axes}) < len(group.axes) <= _MOST_SQUARE_AXES
-    if not is_square or group.numbers:
+    if not is_square or group.others:
         return
     if any(not is_continuous(point.values[at].dtype) for at, _ in group.axes):
         return
@@ -207,27 +191,24 @@ def _apart(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Va
     ]
     for extent in _longer(group):
         for chosen in parts:
-            made = _resized(point, chosen, extent, rng)
-            if made is not None:
-                change = _described(point, replace(group, axes=chosen), extent)
-                yield Variant(made, change, names_extents=True)
+            yield from _part(point, group, chosen, extent, rng)
 
 
-def _longer(group: _Group) -> tuple[int, int]:
+def _longer(group: AxisGroup) -> tuple[int, int]:
     """Larger extents: one more, and the double, which is a multiple of all that this one is."""
     return group.extent + 1, 2 * group.extent
 
 
 def _unequal(
-    point: Point, group: _Group, rng: np.random.Generator, *, takes_parts: bool
+    point: Point, group: AxisGroup, rng: np.random.Generator, *, takes_parts: bool
 ) -> Iterator[Variant]:
     """Yield variants in which one of several tensors with gradients is longer, or the others are.
 
     Two sets of points, or two sequences, need not have the same length; queries may be fewer than
     keys and values. A table without a gradient may be about the first entries of an axis only.
     """
-    tensors = list(dict.fromkeys(at for at, _ in group.axes))
-    if len(tensors) < 2 or group.numbers or group.extent < 2:
+    tensors = group.tensors
+    if len(tensors) < 2 or group.others or group.extent < 2:
         return
     tracked = point.tracked & {*tensors}
     parts: list[Collection[int]] = [{at} for at in tensors]
@@ -237,30 +218,55 @@ def _unequal(
     for extent in _longer(group):
         for part in parts:
             axes = tuple(axis for axis in group.axes if axis[0] in part)
-            made = _resized(point, axes, extent, rng) if len(axes) == len(part) else None
-            if made is not None:
-                change = _described(point, replace(group, axes=axes), extent)
-                yield Variant(made, change, names_extents=True)
+            if len(axes) == len(part):
+                yield from _part(point, group, axes, extent, rng)
+
+
+def _in_pairs(
+    point: Point, group: AxisGroup, known: Extents, rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Yield variants in which two axes are longer than others of their group, or the others are."""
+    if not group.others:
+        for axes in pairs(group, known.names):
+            yield from _part(point, group, axes, group.extent + 1, rng, known.repeats)
+
+
+def _part(
+    point: Point,
+    group: AxisGroup,
+    axes: tuple[Axis, ...],
+    extent: int,
+    rng: np.random.Generator,
+    repeats: Collection[int] = (),
+) -> Iterator[Variant]:
+    """Yield the variant in which some axes of a group have another extent, which may not fit."""
+    part = replace(group, axes=axes)
+    made = _resized(point, [(part, extent)], rng, repeats)
+    if made is not None:
+        yield Variant(made, _described(point, part, extent), names_extents=True)
 
 
 def _resized(
     point: Point,
-    axes: Sequence[Axis],
-    extent: int,
+    changes: Sequence[tuple[AxisGroup, int]],
     rng: np.random.Generator,
-    numbers: Sequence[int] = (),
+    repeats: Collection[int] = (),
 ) -> Point | None:
-    """The point with another extent of these axes; None if it is too large, or has lost a trait."""
-    changed: dict[int, Any] = dict.fromkeys(numbers, extent)
-    for at in sorted({at for at, _ in axes}):
+    """The point with other extents of groups; None if it is too large, or has lost a trait."""
+    changed: dict[int, Any] = {}
+    for group, extent in changes:
+        changed |= group.resized(point, extent)
+    after = {axis: extent for group, extent in changes for axis in group.axes}
+    is_beyond = any(extent in _BEYOND for extent in after.values())
+    for at in sorted({at for at, _ in after}):
         array = point.values[at]
-        shape = tuple(extent if (at, axis) in axes else old for axis, old in enumerate(array.shape))
+        shape = tuple(after.get((at, axis), old) for axis, old in enumerate(array.shape))
         if np.prod(shape) > max(_MOST_ENTRIES, 2 * array.size):
             return None
-        made = reshaped(array, shape, rng)
+        made = (repeated if at in repeats else reshaped)(array, shape, rng)
         if made is None:
             return None
-        changed[at] = _with_extremes_at_ends(made) if extent in _BEYOND else made
+        changed[at] = _with_extremes_at_ends(made) if is_beyond else made
     return point.having(changed)
 
 
@@ -279,9 +285,11 @@ def _with_extremes_at_ends(array: Array) -> Array:
     return made
 
 
-def _described(point: Point, group: _Group, extent: int) -> str:
-    names = list(dict.fromkeys(point.names[at] for at, _ in group.axes))
+def _described(point: Point, group: AxisGroup, extent: int) -> str:
+    names = [point.names[at] for at in group.tensors]
     tensors = " and ".join(f"`{name}`" for name in names)
     verb = "has" if len(names) == 1 else "have"
-    also = "".join(f", and `{point.names[at]}` is {extent}" for at in group.numbers)
-    return f"{tensors} {verb} extent {extent} instead of {group.extent}{also}"
+    also = [f", and `{point.names[at]}` is {extent}" for at in group.numbers]
+    also += [f", and `{point.names[at]}` ends at {extent}" for at in group.ends]
+    also += [f", and `{point.names[at]}` adds up to {extent}" for at in group.sums]
+    return f"{tensors} {verb} extent {extent} instead of {group.extent}{''.join(also)}"

@@ -15,18 +15,16 @@ import numpy as np
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import is_offsets, is_permutation, is_permutation_along_some_axis
 from gradtool.verify.protocol.observation import Array
 
-_READS = {"gather", "index_select", "take", "take_along_dim", "embedding"}
-_WRITES = {"scatter", "index_copy", "index_put", "index_fill", "masked_scatter"}
-
 
 def repeated(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants in which two entries of an index tensor are the same."""
-    names, direct = _read_by(function)
+    names, direct = _only_read(function)
     labels = _compared_with_itself(function)
     may_be_any = wording(function).may_repeat
     for at, array in point.arrays():
@@ -61,7 +59,7 @@ def equal_keys(function: Any, point: Point) -> Iterator[Variant]:
 
 def from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
     """Yield variants with indices counted from the end, if forward reads the same entries."""
-    read, _ = _read_by(checkable.obj)
+    read, _ = _only_read(checkable.obj)
     extents = {extent for _, array in point.continuous() for extent in array.shape}
     for at, array in point.arrays():
         if array.dtype.kind != "i" or not array.size or point.names[at] not in read:
@@ -75,6 +73,43 @@ def from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
             if has_same_outputs(checkable, point, variant):
                 yield Variant(variant, f"some entries of `{point.names[at]}` count from the end")
                 break
+
+
+def at_the_end(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which the last place there is occurs among indices.
+
+    Places are counted by an extent or by a plain integer, which may be larger, too.
+    """
+    written = index_uses(function).written
+    extents = {extent for _, array in point.continuous() for extent in array.shape}
+    numbers = {at: point.values[at] for at in point.plain if type(point.values[at]) is int}
+    for at, array in point.arrays():
+        name = point.names[at]
+        is_index = array.dtype.kind == "i" and array.size > 1 and not is_offsets(array)
+        if not is_index or name in written or array.min() < 0 or _permutes(array):
+            continue
+        for by, number in numbers.items():
+            if number > array.max():
+                longer = point.having({at: _with_place(array, number), by: number + 1})
+                change = f"`{point.names[by]}` is {number + 1}, and `{name}` contains {number}"
+                yield Variant(longer, change, may_raise=False)
+        for extent in sorted(extents | {*numbers.values()}):
+            if extent > array.max() + 1:
+                made = point.having({at: _with_place(array, extent - 1)})
+                yield Variant(made, f"`{name}` contains {extent - 1}")
+
+
+def _with_place(array: Array, place: int) -> Array:
+    """The indices with another one in the place of one that occurs again, if there is one."""
+    values, counts = np.unique(array, return_counts=True)
+    where = np.flatnonzero(array == values[np.argmax(counts)])[-1]
+    made = array.copy()
+    made.reshape(-1)[where] = place
+    return made
+
+
+def _permutes(array: Array) -> bool:
+    return is_permutation(array) or is_permutation_along_some_axis(array)
 
 
 def _with_repeats(point: Point, at: int, array: Array) -> Iterator[Variant]:
@@ -186,14 +221,14 @@ def _compared_with_itself(
         for tree in methods
         for node in ast.walk(tree)
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], by)
-        for name in _names(node.left) & _names(node.comparators[0])
+        for name in names_in(node.left) & names_in(node.comparators[0])
     }
     copied = {
         node.value.id
         for tree in methods
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
-        if any(_names(target) & compared for target in node.targets)
+        if any(names_in(target) & compared for target in node.targets)
     }
     return compared | copied
 
@@ -232,29 +267,12 @@ def _is_paired(point: Point, at: int) -> bool:
     )
 
 
-def _read_by(function: Any) -> tuple[set[str], set[str]]:
+def _only_read(function: Any) -> tuple[frozenset[str], frozenset[str]]:
     """The arguments by which forward reads entries of a tensor, but writes none.
 
     The second set are those that are an index by themselves.
     """
-    read, direct, written = set[str](), set[str](), set[str]()
-    for tree in trees(getattr(function, "forward", function)):
-        for node in ast.walk(tree):
-            match node:
-                case ast.Subscript(slice=index, ctx=ast.Store() | ast.Del()):
-                    written |= _names(index)
-                case ast.Subscript(slice=index):
-                    read |= _names(index)
-                    direct |= {index.id} if isinstance(index, ast.Name) else set()
-                case ast.Call(func=ast.Attribute(attr=name), args=args):
-                    names = {each for arg in args for each in _names(arg)}
-                    if name.rstrip("_") in _WRITES:
-                        written |= names
-                    if name in _READS:
-                        read |= names
-    sorts = any("sort" in ast.dump(tree) for tree in trees(getattr(function, "forward", function)))
-    return (set(), set()) if sorts else (read - written, direct - written)
-
-
-def _names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    uses, nothing = index_uses(function), frozenset[str]()
+    if sorts(function):
+        return nothing, nothing
+    return uses.read - uses.written, uses.direct - uses.written

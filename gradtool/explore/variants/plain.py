@@ -122,9 +122,13 @@ def _change(point: Point, at: int, value: Any) -> str:
 
 
 def is_kept(name: str, value: Any) -> bool:
-    """Return True for an argument that is left as it is."""
+    """Return True for an argument that is left as it is.
+
+    An epsilon of zero guards nothing: it may be a share, as of smoothed labels.
+    """
     if names.is_guard(name):
-        return not isinstance(value, float) or abs(value) < _LARGEST_GUARD
+        is_open = value == 0.0 and names.is_epsilon(name)
+        return not isinstance(value, float) or (abs(value) < _LARGEST_GUARD and not is_open)
     return names.is_kept(name)
 
 

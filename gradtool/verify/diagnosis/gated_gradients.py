@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtool.verify.diagnosis.forward_at_far_points import is_passed_on
 from gradtool.verify.protocol.observation import Array
+from gradtool.verify.thresholds.rules import FAR_COTANGENT_FACTORS
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Comparison
@@ -45,7 +46,25 @@ def not_linear(subject: Subject) -> dict[int, str]:
             found[argument] = GATED
         else:
             return {}
-    return found
+    return found or _clipped(subject, plain)
+
+
+def _clipped(subject: Subject, plain: Gradients) -> dict[int, str]:
+    """Name the gradients of what forward passes on that are clipped far out only."""
+    passed_on = [i for i in subject.first.inputs if is_passed_on(subject, i)]
+    if not passed_on:
+        return {}
+    factor = max(FAR_COTANGENT_FACTORS)
+    larger = [
+        None if each is None else np.asarray(factor * each, each.dtype)
+        for each in subject.first.cotangents
+    ]
+    try:
+        (found,) = subject.function.vjps(subject.first.primals, [larger])
+    except Exception:  # What the user's backward may raise has no bounds.
+        return {}
+    bent = [i for i in passed_on if not _same(plain[i], found[i], factor)]
+    return dict.fromkeys(bent, CHANGED)
 
 
 def random(subject: Subject) -> dict[int, str]:

@@ -61,8 +61,9 @@ Right example
 How to fix
 ----------
 
-A docstring of the Function that names the surrogate, such as "straight-through estimator", turns
-the warning into a note, and so does that of a module with no other Function. If the surrogate is
+A docstring of the Function that names the surrogate, such as "straight-through estimator", or says
+that backward is not the derivative by design, turns the warning into a note, and so does that of a
+module with no other Function. If the surrogate is
 intended, declare it in `gradtool.yaml`, under `functions`:
 `Round: {surrogate: [x], reason: trains through the rounding}`. If it is the derivative of another
 function in the module, name that: `surrogate_of: soft_round` compares the gradient with it. If the
@@ -140,10 +141,18 @@ _SAID = {
 }
 """What a docstring says of a gradient of each kind that is meant to be none of forward."""
 
+_ON_PURPOSE = r"(by design|on purpose|deliberate(ly)?|intentional(ly)?|as intended)"
+_BACKWARD = r"(backward|gradients?|derivative)"
+_SAYS_MEANT = re.compile(
+    rf"\b{_BACKWARD}\b[^.;]{{0,48}}\b{_ON_PURPOSE}\b|\b{_ON_PURPOSE}\b[^.;]{{0,48}}\b{_BACKWARD}\b",
+    re.IGNORECASE,
+)
+"""What a docstring says of any gradient that is not that of forward."""
+
 
 def _is_said(kind: str, docstrings: str) -> bool:
-    said = (pattern for each, pattern in _SAID.items() if kind.startswith(each))
-    return any(pattern.search(docstrings) for pattern in said)
+    said = [pattern for each, pattern in _SAID.items() if kind.startswith(each)]
+    return any(pattern.search(docstrings) for pattern in (*said, _SAYS_MEANT))
 
 
 def _declaration(subject: Subject) -> str:

@@ -1,0 +1,50 @@
+"""Names that the source and the docstrings give to axes: those of one name are equally long."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from gradtool.cases.inference.documentation import ANY_AXES, source
+from gradtool.cases.inference.shape_reading import read_shapes
+from gradtool.explore.point import Axis, Point
+from gradtool.explore.reading.documented_shapes import stated_shapes
+from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.wording import wording
+
+
+def axis_names(function: Any, point: Point) -> dict[Axis, str]:
+    """Map axes to the names, or the expressions, by which docstrings or forward call their extents.
+
+    ``b, t, k = x.shape`` names three axes, and ``assert w.shape == (k, k)`` two more.
+    """
+    found = _unpacked(function, point)
+    ways = stated_shapes(wording(function).docstrings, point)
+    for name, axes in ways[0].items() if ways else ():
+        at = point.names.index(name)
+        rank = point.values[at].ndim
+        own = axes[1:] if axes[0] in ANY_AXES else axes
+        leading = range(rank - len(own))
+        found |= {(at, axis): f"... {axis - len(leading)}" for axis in leading}
+        found |= {(at, len(leading) + axis): each for axis, each in enumerate(own)}
+    return found
+
+
+def _unpacked(function: Any, point: Point) -> dict[Axis, str]:
+    """The names that forward itself gives to axes."""
+    forward = ast.Module([*_statements(function)], type_ignores=[])
+    tensors = {point.names[at]: at for at in point.tensors}
+    facts = read_shapes(forward, tuple(tensors), source(function))
+    found: dict[Axis, str] = {}
+    for name, extents in facts.shapes.items():
+        at = tensors[name]
+        if name not in facts.weak and point.values[at].ndim == len(extents):
+            named = enumerate(map(facts.resolved, extents))
+            found |= {(at, axis): each for axis, each in named if isinstance(each, str)}
+    return found
+
+
+def _statements(function: Any) -> list[ast.stmt]:
+    """The definition of forward, if there is source."""
+    found = trees(getattr(function, "forward", function))
+    return [each for tree in found if isinstance(tree, ast.Module) for each in tree.body]

@@ -1,0 +1,171 @@
+"""Axes that are equally long in a case, and those of them that belong together by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from gradtool.adapters.library import library
+from gradtool.explore.point import Axis, Point
+from gradtool.verify.protocol.observation import Array
+
+_MOST_PAIRS = 6
+"""Pairs of axes without names that are changed without the rest of their group."""
+
+
+class AxisGroup(msgspec.Struct, frozen=True):
+    """Axes of one extent.
+
+    Args:
+        extent: Their number of entries.
+        axes: The axes.
+        numbers: Positions of plain integers that are as large.
+        ends: Positions of offsets that end at the extent.
+        sums: Positions of lengths that add up to it.
+        least: The least extent that fits the indices and offsets among the arguments.
+    """
+
+    extent: int
+    axes: tuple[Axis, ...]
+    numbers: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+    sums: tuple[int, ...] = ()
+    least: int = 1
+
+    @property
+    def tensors(self) -> list[int]:
+        """The positions of the tensors that have the axes."""
+        return list(dict.fromkeys(at for at, _ in self.axes))
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The positions of the arguments that depend on the extent without having the axes."""
+        return (*self.numbers, *self.ends, *self.sums)
+
+    def resized(self, point: Point, extent: int) -> dict[int, Any]:
+        """The arguments other than the tensors that change with the extent."""
+        changed: dict[int, Any] = dict.fromkeys(self.numbers, extent)
+        more = dict.fromkeys(self.ends, extent)
+        more |= {at: point.values[at][-1] + extent - self.extent for at in self.sums}
+        for at, last in more.items():
+            made = point.values[at].copy()
+            made[-1] = max(last, made[-2] if at in self.ends else 0)
+            changed[at] = made
+        return changed
+
+
+def axis_groups(
+    point: Point, fixed: Collection[Axis] = (), names: Mapping[Axis, str] | None = None
+) -> list[AxisGroup]:
+    """The groups of a point: by name where axes of one extent have several, then by extent alone.
+
+    Args:
+        point: The arguments of the case.
+        fixed: Axes that are left as they are.
+        names: Names of axes.
+    """
+    by_extent: dict[tuple[int, int], list[Axis]] = {}
+    for at, array in point.arrays():
+        for axis, extent in enumerate(array.shape):
+            # Axes of extent one have nothing in common but where they are.
+            place = axis if extent == 1 else 0
+            if (at, axis) not in fixed:
+                by_extent.setdefault((extent, place), []).append((at, axis))
+    pinned = _pinned(point)
+    groups = [
+        _with_others(point, extent, axes)
+        for (extent, _), axes in by_extent.items()
+        if extent and (extent == 1 or extent not in pinned)
+    ]
+    named = [part for group in groups for part in _named_parts(point, group, names or {})]
+    return [*named, *(group for group in groups if group not in named)]
+
+
+def _with_others(point: Point, extent: int, axes: Collection[Axis]) -> AxisGroup:
+    """The group of some axes, with the arguments that depend on their extent."""
+    own = {at for at, _ in axes}
+    integers = {
+        at: array for at, array in point.arrays() if array.dtype.kind in "iu" and array.size
+    }
+    flat = {
+        at: array
+        for at, array in integers.items()
+        if array.ndim == 1 < array.size and at not in own
+    }
+    ends = tuple(at for at, array in flat.items() if array[-1] == extent and _are_offsets(array))
+    return AxisGroup(
+        extent,
+        tuple(axes),
+        numbers=tuple(at for at in point.plain if _is_equal(point.values[at], extent)),
+        ends=ends if extent > 1 else (),
+        sums=tuple(
+            at for at, array in flat.items() if array.sum() == extent > 1 and at not in ends
+        ),
+        least=_least(extent, integers.values(), [flat[at] for at in flat if at not in ends]),
+    )
+
+
+def _least(extent: int, integers: Iterable[Array], flat: Iterable[Array]) -> int:
+    """The least extent that fits: no less than what offsets end at, nor than an index as large."""
+    if extent in {int(array.max()) for array in integers}:
+        return extent
+    inside = [int(each[-1]) for each in flat if _are_offsets(each) and each[-1] < extent]
+    return max(inside, default=1)
+
+
+def _are_offsets(array: Array) -> bool:
+    return not array[0] and bool((np.diff(array) >= 0).all())
+
+
+def _named_parts(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> Iterator[AxisGroup]:
+    """Yield the axes of each name, if a group has several of them, or one and axes without."""
+    by_name: dict[str, list[Axis]] = {}
+    for axis in group.axes:
+        by_name.setdefault(names.get(axis, ""), []).append(axis)
+    nameless = by_name.pop("", [])
+    if len(by_name) + bool(nameless) < 2:
+        return
+    for name, axes in by_name.items():
+        for part in [axes, [*axes, *nameless]] if nameless else [axes]:
+            made = _with_others(point, group.extent, part)
+            of_name = tuple(at for at in made.numbers if point.names[at] == name)
+            yield replace(made, numbers=of_name or made.numbers)
+
+
+def pairs(group: AxisGroup, names: Mapping[Axis, str]) -> Iterator[tuple[Axis, ...]]:
+    """Yield two axes of different tensors, or all but two, of a group in which few have names.
+
+    A batch and a table may be equally long by chance.
+    """
+    nameless = [axis for axis in group.axes if axis not in names]
+    if len(nameless) < 3 or len(group.axes) < 4:
+        return
+    chosen = [pair for pair in combinations(nameless, 2) if pair[0][0] != pair[1][0]]
+    # Axes at the same place first, as those of a batch are.
+    chosen.sort(key=lambda pair: pair[0][1] != pair[1][1])
+    for pair in chosen[:_MOST_PAIRS]:
+        yield pair
+        yield tuple(axis for axis in group.axes if axis not in pair)
+
+
+def _is_equal(number: Any, extent: int) -> bool:
+    return type(number) is int and number == extent and extent > 2
+
+
+def _pinned(point: Point) -> set[int]:
+    """Extents that lists or tuples among the arguments may refer to."""
+    pinned: set[int] = set()
+    for at in point.plain:
+        value = point.values[at]
+        if not isinstance(value, list | tuple):
+            continue
+        if all(type(each) is int for each in value):
+            pinned |= {*value, sum(value), int(np.prod(value)) if value else 1}
+        elif any(isinstance(each, library().Tensor) for each in value):
+            pinned.add(len(value))  # As of weights, one for each tensor.
+    return pinned
