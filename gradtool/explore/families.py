@@ -78,6 +78,9 @@ Family = Callable[[], Iterator[Variant]]
 _MOST_TRIED = 4
 """Variants of one family in a turn, of which forward refuses all but the last."""
 
+_OFTEN = ("extents",)
+"""Families with two turns in the time in which others have one."""
+
 
 class Turns(msgspec.Struct):
     """The turns of families, which depend on what became of the last variant."""
@@ -118,7 +121,8 @@ def variants(
             if not turns.was_refused:
                 break
         if not is_at_end:
-            live.append((turns.family, stream))
+            place = len(live) // 2 if turns.family in _OFTEN else len(live)
+            live.insert(place, (turns.family, stream))
 
 
 def _streams(

@@ -81,8 +81,9 @@ _PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
 _QUOTED = re.compile(r"(['\"`])(\w+)\1")
 
 _REAL_OR_COMPLEX = re.compile(
-    r"\breal\b[^.;]{0,24}\b(or|and)\b[^.;]{0,12}\bcomplex\b"
-    r"|\bcomplex\b[^.;]{0,24}\b(or|and)\b[^.;]{0,12}\breal\b|\bcomplex (also )?(allowed|supported)",
+    r"\breal\b[^.;]{0,24}\bor\b[^.;]{0,12}\bcomplex\b|\breal and complex\b"
+    r"|\bcomplex\b[^.;]{0,24}\bor\b[^.;]{0,12}\breal\b|\bcomplex and real\b"
+    r"|\bcomplex (also )?(allowed|supported)",
     re.I,
 )
 

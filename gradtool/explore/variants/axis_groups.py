@@ -72,16 +72,20 @@ def axis_groups(
     by_extent: dict[tuple[int, int], list[Axis]] = {}
     for at, array in point.arrays():
         for axis, extent in enumerate(array.shape):
-            # Axes of extent one have nothing in common but where they are.
+            # Axes of extent one may have nothing in common but where they are.
             place = axis if extent == 1 else 0
             if (at, axis) not in fixed:
                 by_extent.setdefault((extent, place), []).append((at, axis))
     pinned = _pinned(point)
-    groups = [
-        _with_others(point, extent, axes)
+    together = [
+        (extent, axes)
         for (extent, _), axes in by_extent.items()
         if extent and (extent == 1 or extent not in pinned)
     ]
+    of_one = [axes for extent, axes in together if extent == 1]
+    if len(of_one) > 1:
+        together.append((1, [axis for axes in of_one for axis in axes]))
+    groups = [_with_others(point, extent, axes) for extent, axes in together]
     named = [part for group in groups for part in _named_parts(point, group, names or {})]
     return [*named, *(group for group in groups if group not in named)]
 

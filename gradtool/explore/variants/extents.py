@@ -28,8 +28,11 @@ _MOST_GROUPS = 2
 _MOST_SQUARE_AXES = 4
 """Equally long axes of which each part is changed without the rest."""
 
-_MOST_LINKED = 4
-"""Pairs of groups, of which one is longer by one or twice as long, that are changed together."""
+_MOST_LINKED = 6
+"""Pairs of groups, of which one is longer by one or a multiple, that are changed together."""
+
+_LARGEST_RATIO = 4
+"""The largest such multiple."""
 
 
 class Extents(msgspec.Struct, frozen=True, eq=False):
@@ -112,17 +115,23 @@ def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iter
 
 
 def _linked(groups: Sequence[AxisGroup]) -> Iterator[list[tuple[AxisGroup, int]]]:
-    """Yield groups with other extents of which one remains longer by one, or twice as long."""
-    count = 0
+    """Yield groups with other extents, of which one remains longer by one or a multiple.
+
+    First where both have an axis at the same place, as the heads of queries and of keys do.
+    """
+    found: list[tuple[bool, list[tuple[AxisGroup, int]]]] = []
     for one, other in permutations(groups, 2):
-        if one.extent < 2 or {*one.axes} & {*other.axes} or count == _MOST_LINKED:
+        both = {axis for _, axis in one.axes} & {axis for _, axis in other.axes}
+        if {*one.axes} & {*other.axes}:
             continue
-        if other.extent == one.extent + 1:
-            count += 1
-            yield [(one, one.extent + 2), (other, other.extent + 2)]
-        elif other.extent == 2 * one.extent:
-            count += 1
-            yield [(one, one.extent + 1), (other, other.extent + 2)]
+        ratio, rest = divmod(other.extent, one.extent)
+        if other.extent == one.extent + 1 > 2:
+            found.append((not both, [(one, one.extent + 2), (other, other.extent + 2)]))
+        elif not rest and 1 < ratio <= _LARGEST_RATIO:
+            longer = one.extent + 1
+            found.append((not both, [(one, longer), (other, ratio * longer)]))
+    found.sort(key=lambda each: each[0])
+    yield from (linked for _, linked in found[:_MOST_LINKED])
 
 
 def integers(point: Point) -> list[int]:

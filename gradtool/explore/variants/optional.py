@@ -19,6 +19,7 @@ import numpy as np
 from msgspec import structs
 
 from gradtool.adapters.library import library
+from gradtool.cases.inference.bounds import side
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at
 from gradtool.explore.point import Point, Variant
@@ -66,6 +67,8 @@ def optional(
             yield from _lengths(full, at)
         elif at in missing:
             yield from _given(checkable, full, at, instead.get(name))
+            if instead.get(name) is None and not is_used_as_tensor(checkable, name):
+                yield from _numbers(full, at)
 
 
 def _other_number(point: Point, at: int, instead: float) -> Iterator[Variant]:
@@ -77,6 +80,23 @@ def _other_number(point: Point, at: int, instead: float) -> Iterator[Variant]:
     for value in _beside(instead) if is_whole else (0.7 * instead or 0.3,):
         change = f"`{name}` is {value!r}, not None"
         yield Variant(point.having({at: value}), change, is_plain=True, may_raise=is_whole)
+
+
+def _numbers(point: Point, at: int) -> Iterator[Variant]:
+    """Variants that give a number where nothing stands for None: a bound beyond all values."""
+    name = point.names[at]
+    if is_kept(name, None):
+        return
+    entries = [array.real for _, array in point.continuous() if array.size]
+    within = side(name)
+    if within and entries:
+        beyond = max(each.max() for each in entries) + 0.5
+        beyond = beyond if within[1] > 0.5 else min(each.min() for each in entries) - 0.5
+        numbers = [round(float(beyond), 1)]
+    else:
+        numbers = [0.7, 2.0]
+    for value in numbers:
+        yield Variant(point.having({at: value}), f"`{name}` is {value!r}, not None", is_plain=True)
 
 
 def _beside(number: float) -> list[float]:

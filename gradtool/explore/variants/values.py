@@ -100,12 +100,11 @@ def turned(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants in which complex numbers that are all real, or all imaginary, are neither.
 
     A conjugate makes no difference to real numbers. Real tensors become complex if a docstring or
-    the source says that they may be, but not all of them where some are complex already.
+    the source says that they may be.
     """
     said = wording(function)
     floats = {at: array for at, array in point.continuous() if array.dtype.kind == "f"}
-    is_mixed = any(array.dtype.kind == "c" for _, array in point.continuous())
-    if said.is_real_or_complex and floats and not is_mixed:
+    if said.is_real_or_complex and floats:
         made = {at: array * _phases(array) for at, array in floats.items()}
         yield Variant(point.having(made), "all tensors are complex")
     allowed = [at for at in floats if said.may_be_complex(point.names[at])]

@@ -41,7 +41,7 @@ class PackedLogSoftmax(Function):
 
 
 class ComplexPoles(Function):
-    """y (T,), the real part of a sum of complex poles (N,) driven by a real u (T,)."""
+    """The real part of a sum over complex poles (N,) and real u (T,), which drives them."""
 
     @staticmethod
     def forward(ctx: Any, poles: Tensor, u: Tensor) -> Tensor:
