@@ -227,3 +227,63 @@ class Tokens(Function):
     @staticmethod
     def sample_inputs() -> Any:
         yield draw(5, 3), torch.tensor([1, 3, 1])
+
+
+class SharedHeads(Function):
+    """q (B, H, D), k (B, G, D), H a multiple of G: head h is weighted by k of h // (H // G)."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor) -> Tensor:
+        ctx.count = q.shape[1] // k.shape[1]
+        ctx.save_for_backward(q, k)
+        return q * k.repeat_interleave(ctx.count, 1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        q, k = ctx.saved_tensors
+        batch, groups, width = k.shape
+        summed = (g * q).reshape(batch, ctx.count, groups, width).sum(1)
+        return g * k.repeat_interleave(ctx.count, 1), summed
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(2, 2, 3), draw(2, 1, 3, seed=1)
+
+
+class OneSided(Function):
+    """Squared distance of x to low, and of high, which None leaves out, to x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, low: float, high: float | None = None) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.low = low
+        above = 0.0 if high is None else (high - x) ** 3
+        return (x - low) ** 2 + above
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        (x,) = ctx.saved_tensors
+        return 2 * g * (x - ctx.low), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4), 0.5
+
+
+class GainOfOneControl(Function):
+    """The cost-to-go gain of one step, by the cost of controls."""
+
+    @staticmethod
+    def forward(ctx: Any, cost: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(cost, b)
+        return b @ (cost + b.t() @ b + 2 * torch.eye(b.shape[1], dtype=b.dtype)) @ b.t()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        _, b = ctx.saved_tensors
+        return b.t() @ g.t() @ b, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(1, 1), draw(3, 1, seed=1).detach()
