@@ -236,7 +236,7 @@ def _of_indices(checkable: Checkable, point: Point) -> dict[str, Family]:
         "last indices": lambda: at_the_end(function, with_defaults(point, checkable.parameters())),
         "segments": lambda: segments(point),
         "groups": lambda: regrouped(function, point, may_be_empty=not said.needs_some),
-        "masks": lambda: masks(point, may_be_empty=not said.needs_some),
+        "masks": lambda: masks(point, said.is_called_mask, may_be_empty=not said.needs_some),
     }
 
 

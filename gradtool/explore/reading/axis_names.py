@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from gradtool.cases.inference.documentation import ANY_AXES, source
@@ -11,6 +13,9 @@ from gradtool.explore.point import Axis, Point
 from gradtool.explore.reading.documented_shapes import stated_shapes
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.wording import wording
+
+_LIST = re.compile(r"((?:\w+`*\s*(?:,|/|\band\b)\s*`*)+\w+)`*:?\s*\(")
+"""Matches names that share what is in parentheses: ``scores, labels (B, L)``."""
 
 
 def axis_names(function: Any, point: Point) -> dict[Axis, str]:
@@ -27,7 +32,25 @@ def axis_names(function: Any, point: Point) -> dict[Axis, str]:
         leading = range(rank - len(own))
         found |= {(at, axis): f"... {axis - len(leading)}" for axis in leading}
         found |= {(at, len(leading) + axis): each for axis, each in enumerate(own)}
+    for one, other in _listed(wording(function).docstrings, point):
+        alike = range(point.values[one].ndim)
+        found |= {(one, axis): found[other, axis] for axis in alike if (other, axis) in found}
     return found
+
+
+def _listed(text: str, point: Point) -> Iterator[tuple[int, int]]:
+    """Yield tensors of one shape of which a text lists one before the other, as in ``k/v (S, D)``.
+
+    The last of a list is the one whose shape follows.
+    """
+    tensors = {point.names[at]: at for at in point.tensors}
+    for match in _LIST.finditer(text):
+        *listed, last = (tensors.get(name) for name in re.findall(r"\w+", match[1]))
+        shapes = {at: point.values[at].shape for at in (*listed, last) if at is not None}
+        if last is not None:
+            yield from (
+                (at, last) for at in listed if at is not None and shapes[at] == shapes[last]
+            )
 
 
 def _unpacked(function: Any, point: Point) -> dict[Axis, str]:

@@ -200,6 +200,10 @@ class Wording:
         )
         return bool(re.search(text, self.docstrings))
 
+    def is_called_mask(self, name: str) -> bool:
+        """Return True if a docstring calls an argument a mask."""
+        return bool(re.search(rf"\b{re.escape(name)}\b[^.;]{{0,32}}\bmasks?\b", self.docstrings))
+
     def whole(self, parameters: Iterable[inspect.Parameter]) -> set[str]:
         """The parameters that are None by default, or else an integer by what is said of them."""
         return {

@@ -127,7 +127,10 @@ def _are_offsets(array: Array) -> bool:
 
 
 def _named_parts(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> Iterator[AxisGroup]:
-    """Yield the axes of each name, if a group has several of them, or one and axes without."""
+    """Yield the axes of each name, if a group has several of them, or one and axes without.
+
+    Axes without a name may belong to any: axes of tensors without a gradient change with them only.
+    """
     by_name: dict[str, list[Axis]] = {}
     for axis in group.axes:
         by_name.setdefault(names.get(axis, ""), []).append(axis)
@@ -135,7 +138,9 @@ def _named_parts(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> I
     if len(by_name) + bool(nameless) < 2:
         return
     for name, axes in by_name.items():
-        for part in [axes, [*axes, *nameless]] if nameless else [axes]:
+        is_tracked = any(at in point.tracked for at, _ in axes)
+        parts = [axes] if is_tracked or not nameless else []
+        for part in [*parts, [*axes, *nameless]] if nameless else parts:
             made = _with_others(point, group.extent, part)
             of_name = tuple(at for at in made.numbers if point.names[at] == name)
             yield replace(made, numbers=of_name or made.numbers)

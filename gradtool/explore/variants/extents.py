@@ -141,7 +141,7 @@ def integers(point: Point) -> list[int]:
 
 def _targets(group: AxisGroup, blocks: Sequence[int]) -> Iterator[int]:
     extent = group.extent
-    beside = [extent + 1, 1, extent - 1, 2 * extent + 1, 7]
+    beside = [extent + 1, 1, extent - 1, 2 * extent, 2 * extent + 1, 7]
     partial = [
         each for block in blocks for each in (2 * block + 1, block + 1, block - 1, 2 * block)
     ]

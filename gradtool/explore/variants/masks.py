@@ -6,7 +6,7 @@ of what backward does with the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -15,18 +15,21 @@ from gradtool.explore.reading.names import is_mask
 from gradtool.verify.protocol.observation import Array
 
 
-def masks(point: Point, *, may_be_empty: bool) -> Iterator[Variant]:
+def masks(
+    point: Point, is_called_mask: Callable[[str], bool], *, may_be_empty: bool
+) -> Iterator[Variant]:
     """Yield variants of masks with other entries, and of lengths that are not all of an axis.
 
     Args:
         point: The arguments of the case.
+        is_called_mask: Tells an argument that a docstring calls a mask.
         may_be_empty: A mask may leave out all of a row.
     """
     for at, array in point.arrays():
         name = point.names[at]
         if at in point.tracked or array.size < 2 or not array.ndim:
             continue
-        if _is_mask(array, name):
+        if _is_mask(array, is_mask(name) or is_called_mask(name)):
             for made, how in _other_masks(array, may_be_empty=may_be_empty):
                 change = f"`{name}` is {how}"
                 yield Variant(point.having({at: made.astype(array.dtype)}), change)
@@ -38,11 +41,11 @@ def masks(point: Point, *, may_be_empty: bool) -> Iterator[Variant]:
                 yield Variant(point.having({at: shorter.astype(array.dtype)}), change)
 
 
-def _is_mask(array: Array, name: str) -> bool:
+def _is_mask(array: Array, has_name: bool) -> bool:
     if array.dtype.kind == "b":
         return True
     is_binary = array.dtype.kind in "fiu" and bool(np.isin(array, (0, 1)).all())
-    return is_binary and is_mask(name)
+    return is_binary and has_name
 
 
 def _other_masks(array: Array, *, may_be_empty: bool) -> Iterator[tuple[Array, str]]:
