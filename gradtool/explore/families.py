@@ -42,6 +42,7 @@ from gradtool.explore.variants.indices import (
     equal_keys,
     from_the_end,
     ignored,
+    places_from_the_end,
     regrouped,
     repeated,
     segments,
@@ -61,6 +62,7 @@ from gradtool.explore.variants.values import (
     asymmetric,
     counts,
     degenerate,
+    ends,
     fewer_digits,
     has_two_triangles,
     learned,
@@ -219,6 +221,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "zeros": lambda: _unless(said.needs_nonzero, zeros(point, draws("zeros"))),
         "whole numbers": lambda: whole(point, draws("whole")),
         "shares": lambda: shares(checkable, point),
+        "ends of the range": lambda: ends(point),
         "eigenvalues": lambda: _unless(
             said.needs_distinct, degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj))
         ),
@@ -233,6 +236,7 @@ def _of_indices(checkable: Checkable, point: Point) -> dict[str, Family]:
         "indices": lambda: _unless(said.needs_distinct, repeated(function, point)),
         "equal keys": lambda: _unless(said.needs_distinct, equal_keys(function, point)),
         "indices from the end": lambda: from_the_end(checkable, point),
+        "places from the end": lambda: places_from_the_end(checkable, point),
         "last indices": lambda: at_the_end(function, with_defaults(point, checkable.parameters())),
         "segments": lambda: segments(point),
         "groups": lambda: regrouped(function, point, may_be_empty=not said.needs_some),

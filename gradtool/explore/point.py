@@ -132,5 +132,8 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     """Forward computes in more digits than the arguments have, so that backward has to as well."""
     is_for_batches: bool = False
     """It is for rules about batches: what backward does wrong there may be outside the domain."""
+    is_measured: bool = False
+    """Only evaluations show the derivative, as where eigenvalues are equal: steps of forward, such
+    as an eigenvector, have none."""
     may_be_outside: bool = False
     """It may lie outside the domain, where a gradient that is not a number is no mistake."""

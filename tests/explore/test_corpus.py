@@ -51,6 +51,7 @@ FAST = (
     "twentieth",
     "twentyfirst",
     "axes",
+    "ends",
 )
 """The corpora that are always explored; the others are when there is time."""
 

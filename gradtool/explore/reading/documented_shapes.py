@@ -61,6 +61,17 @@ def symbols(shapes: Shapes, point: Point) -> dict[str, int]:
     }
 
 
+def shape_of(text: str, name: str, case: Point) -> tuple[int, ...] | None:
+    """The shape that a text states of an argument which the case leaves out; None if unknown."""
+    ways = stated_shapes(text, case)
+    axes = alternatives(text, {name}).get(name)
+    if not ways or not axes:
+        return None
+    known = symbols(ways[0], case)
+    shape = [_computed(axis, known) for axis in axes[0]]
+    return tuple(each for each in shape if each is not None) if None not in shape else None
+
+
 def _pairs(shapes: Shapes, point: Point) -> Iterator[tuple[Any, str | None]]:
     """Each extent with what is stated of it; None for the extent where the rank is another."""
     for at, array in point.arrays():

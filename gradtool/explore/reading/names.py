@@ -55,6 +55,9 @@ is_block = _names(r"(.*_)?(chunk|block|tile|bs|step|stride|window|group)(_?(size
 is_part_size = _names(r"(.*_)?(chunk|block|tile|segment)(_?(size|len|length))?s?\w{0,2}")
 """Tells a size of parts that changes how a result is computed, and not the result."""
 
+is_order = _names(r".*(perm|order|inv|rank|sort|shuffle).*")
+"""Tells indices that put all entries in another order."""
+
 # ---- tensors ----------------------------------------------------------------------------------
 
 is_gain = _names(r"(.*_)?(weight|gain|gamma)")

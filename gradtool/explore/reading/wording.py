@@ -54,6 +54,11 @@ _REPEATED = re.compile(
     re.I,
 )
 
+_PERMUTATION = re.compile(
+    r"\bperm(utation|uted?|utes|uting)?s?\b(?!\()|argsort|\binvers|\binverted|bijecti|shuffl|reorder",
+    re.I,
+)
+
 _SUMMED = re.compile(r"\.sum_to_size\(\*?(\w+)\.(?:shape|size\(\))")
 """Matches the reduction of a gradient to the shape of an argument."""
 
@@ -154,6 +159,11 @@ class Wording:
     def may_repeat(self) -> bool:
         """A docstring speaks of indices that occur twice."""
         return bool(_REPEATED.search(self.docstrings)) and not self.needs_distinct
+
+    @cached_property
+    def speaks_of_order(self) -> bool:
+        """The source or a docstring speaks of permutations, or of an order that is undone."""
+        return bool(_PERMUTATION.search(f"{self._code}\n{self.docstrings}"))
 
     @cached_property
     def needs_some(self) -> bool:

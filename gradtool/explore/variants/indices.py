@@ -16,6 +16,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
+from gradtool.explore.reading.names import is_order
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import is_offsets, is_permutation, is_permutation_along_some_axis
@@ -27,12 +28,13 @@ def repeated(function: Any, point: Point) -> Iterator[Variant]:
     names, direct = _only_read(function)
     labels = _compared_with_itself(function)
     may_be_any = wording(function).may_repeat
+    speaks_of_order = wording(function).speaks_of_order or any(map(is_order, point.names))
     for at, array in point.arrays():
         name = point.names[at]
         if array.dtype.kind not in "iu":
             continue
         is_label = name in labels and len(np.unique(array)) == array.size > 1
-        is_free = not is_permutation(array) or _is_paired(point, at)
+        is_free = not is_permutation(array) or _is_paired(point, at) or not speaks_of_order
         if (
             is_label
             or may_be_any
@@ -72,6 +74,21 @@ def from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
             variant = point.having({at: turned})
             if has_same_outputs(checkable, point, variant):
                 yield Variant(variant, f"some entries of `{point.names[at]}` count from the end")
+                break
+
+
+def places_from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
+    """Yield variants with a plain integer counted from the end, if forward gives the same."""
+    extents = sorted({extent for _, array in point.continuous() for extent in array.shape})
+    for at in point.plain:
+        place = point.values[at]
+        if type(place) is not int or place < 0:
+            continue
+        for extent in (each for each in extents if each > place):
+            turned = point.having({at: place - extent})
+            if has_same_outputs(checkable, point, turned):
+                change = f"`{point.names[at]}` is {place - extent}, which forward takes for {place}"
+                yield Variant(turned, change, is_plain=True)
                 break
 
 

@@ -133,10 +133,13 @@ def moved(
     for at, array in point.arrays():
         # What no gradient is asked of, as labels, may be any number that forward itself names.
         if at not in point.tracked and _is_same(array, compared.value) and compared.limit.size == 1:
-            marked = array.copy()
-            marked.reshape(-1)[::2] = compared.limit
-            change = f"some entries of `{point.names[at]}` are {compared.limit.item():g}"
-            yield Variant(point.having({at: marked}), change)
+            limit, is_whole = compared.limit.item(), array.dtype.kind == "i"
+            beside = (limit - 1, limit + 1) if is_whole and not compared.for_equality else ()
+            for mark in (limit, *beside):
+                marked = array.copy()
+                marked.reshape(-1)[::2] = mark
+                change = f"some entries of `{point.names[at]}` are {mark:g}"
+                yield Variant(point.having({at: marked}), change)
     if compared.for_equality:
         return
     for at, array in movable:

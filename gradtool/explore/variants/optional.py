@@ -23,6 +23,7 @@ from gradtool.cases.inference.bounds import side
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.documented_shapes import shape_of
 from gradtool.explore.reading.names import (
     is_learned,
     is_length,
@@ -32,6 +33,7 @@ from gradtool.explore.reading.names import (
 )
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.tensor_uses import is_used_as_tensor
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.variants.plain import is_kept, with_defaults
 from gradtool.verify.protocol.observation import Array
 
@@ -184,7 +186,9 @@ def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[
     is_tensor = is_optional_tensor(name) or is_used_as_tensor(checkable, name)
     if not (instead is None or first) or not models or not is_tensor:
         return first  # A number that forward takes instead stands for a number.
-    shapes = [*(_returned(checkable, point) if is_state(name) else ()), *_shapes(point)]
+    documented = shape_of(wording(checkable.obj).docstrings, name, point)
+    shapes = [documented] if documented else []
+    shapes += [*(_returned(checkable, point) if is_state(name) else ()), *_shapes(point)]
     return [*dict.fromkeys([*first, *((shape, models[0].dtype) for shape in shapes)])]
 
 

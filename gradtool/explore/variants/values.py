@@ -178,7 +178,30 @@ def degenerate(point: Point, *, are_symmetrized: bool = False) -> Iterator[Varia
             values[..., 0] = values[..., 1]
             made = (vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2)
             change = f"two eigenvalues of `{point.names[at]}` are equal"
-            yield Variant(point.having({at: restored(array, made.astype(array.dtype))}), change)
+            equal = point.having({at: restored(array, made.astype(array.dtype))})
+            yield Variant(equal, change, is_measured=True)
+
+
+def ends(point: Point) -> Iterator[Variant]:
+    """Yield variants of numbers between -1 and 1, or 0 and 1, at the ends of that range."""
+    for at in _movable(point):
+        array = point.values[at]
+        largest = float(np.abs(array).max(initial=0.0))
+        if array.dtype.kind != "f" or at not in point.tracked or array.size < 2 or traits(array):
+            continue
+        if not 0 < largest < 1:
+            continue
+        name = point.names[at]
+        far = np.copysign(0.9 + 0.09 * np.abs(array) / largest, array)
+        yield Variant(point.having({at: far}), f"values of `{name}` are near 1")
+        if array.min() < 0:
+            yield Variant(point.having({at: -far}), f"values of `{name}` are near 1, signs changed")
+            continue
+        for end in (1.0, 0.0):
+            made = array.copy()
+            made[..., 0] = end
+            change = f"the first entries of `{name}` are {end:g}"
+            yield Variant(point.having({at: made}), change, may_be_outside=True)
 
 
 def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
