@@ -221,7 +221,6 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "zeros": lambda: _unless(said.needs_nonzero, zeros(point, draws("zeros"))),
         "whole numbers": lambda: whole(point, draws("whole")),
         "shares": lambda: shares(checkable, point),
-        "ends of the range": lambda: ends(point),
         "eigenvalues": lambda: _unless(
             said.needs_distinct, degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj))
         ),
@@ -262,6 +261,7 @@ def _beside_values(
             full, options(), branches, draws("beside limits")
         ),
         "precisions": lambda: fewer_digits(function, point, draws("single")),
+        "ends of the range": lambda: ends(point),
         "large means": lambda: offset(checkable, point),
         "limits": lambda: moved_limits(full, branches),
         "floors": lambda: far_floors(function, point, branches),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from gradtool.adapters.common.branches import Branch
+from gradtool.adapters.common.branches import Branch, source_of
 from gradtool.adapters.common.value_branches import Compared
 from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant
@@ -20,6 +21,9 @@ from gradtool.verify.protocol.observation import Array
 
 _LEAST_LIMIT, _LARGEST_LIMIT = 1e-3, 1e4
 """What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
+
+_LIMITS = re.compile(r"clamp|clip|maximum|minimum|max\(|min\(")
+"""Matches what limits values, unlike a comparison."""
 
 _MOST_MOVED = 2
 """Variants for one limit with other options."""
@@ -134,7 +138,9 @@ def moved(
         # What no gradient is asked of, as labels, may be any number that forward itself names.
         if at not in point.tracked and _is_same(array, compared.value) and compared.limit.size == 1:
             limit, is_whole = compared.limit.item(), array.dtype.kind == "i"
-            beside = (limit - 1, limit + 1) if is_whole and not compared.for_equality else ()
+            # A limit may guard against what no argument is meant to be.
+            is_order = not compared.for_equality and not _LIMITS.search(source_of(branch))
+            beside = (limit - 1, limit + 1) if is_whole and is_order else ()
             for mark in (limit, *beside):
                 marked = array.copy()
                 marked.reshape(-1)[::2] = mark
