@@ -193,8 +193,9 @@ while time.process_time() < end:
 """
 
 LIMITS_ITSELF = """
-from gradtool.verify.interruption import PROCESSOR, interrupted_after
-with interrupted_after(0.02, PROCESSOR, 0.02, TimeoutError, spares_imports=True):
+from gradtool.verify.interruption import PROCESSOR, interrupted_after, is_importing
+spares = not is_importing()
+with interrupted_after(0.02, PROCESSOR, 0.02, TimeoutError, spares_imports=spares):
     while True:
         pass
 """
