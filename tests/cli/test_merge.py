@@ -33,11 +33,23 @@ def module(*factors: int) -> str:
     return "from gradtool import Function\n" + "".join(functions)
 
 
+NOT_LOADED = """
+import gone
+
+class A(gone.Base):
+    @staticmethod
+    def forward(ctx, x): return x
+
+    @staticmethod
+    def backward(ctx, g): return g
+"""
+
+
 @pytest.fixture
 def files(empty_folder: Path) -> None:
     (empty_folder / "b.py").write_text(module(2, 2, 3, 2))
     (empty_folder / "a.py").write_text(module(2))
-    (empty_folder / "broken.py").write_text("import gone\nclass A(int): pass")
+    (empty_folder / "broken.py").write_text(NOT_LOADED)
 
 
 def read(name: str) -> Report:

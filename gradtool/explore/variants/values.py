@@ -40,6 +40,9 @@ _NEGLIGIBLE = 2.0**-26
 
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
+_LEAST_OF_SHARES = 0.1
+"""The largest entry of numbers that may be shares or cosines."""
+
 
 def asymmetric(
     point: Point, is_general: Callable[[int], bool], rng: np.random.Generator
@@ -189,7 +192,7 @@ def ends(point: Point) -> Iterator[Variant]:
         largest = float(np.abs(array).max(initial=0.0))
         if array.dtype.kind != "f" or at not in point.tracked or array.size < 2 or traits(array):
             continue
-        if not 0 < largest < 1:
+        if not _LEAST_OF_SHARES < largest < 1:
             continue
         name = point.names[at]
         far = np.copysign(0.9 + 0.09 * np.abs(array) / largest, array)
