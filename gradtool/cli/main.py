@@ -14,6 +14,9 @@ _INTERRUPTED = 130
 _USAGE = 2
 """As `gradtool.cli.exit_codes` has them, which may not have been loaded yet."""
 
+_OF_SIGNALS = 128
+"""Exit codes of a run that a signal ended are larger."""
+
 
 def run() -> None:
     """Run the command line of this process, and end it: never returns."""
@@ -36,8 +39,10 @@ def _leave(code: int) -> None:
     try:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-    except (AttributeError, OSError, ValueError):  # Python has words and a code of its own then.
-        return
+    except (AttributeError, OSError, ValueError):
+        # Python has words and a code of its own for that. A terminal that closed needs neither.
+        if code <= _OF_SIGNALS:
+            return
     os._exit(code)
 
 
