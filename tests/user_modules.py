@@ -45,3 +45,14 @@ class Cube(Function):
         (x,) = ctx.saved_tensors
         return g * x * x
 """
+
+NOT_LOADED = """
+import no_such_thing
+
+class A(no_such_thing.Base):
+    @staticmethod
+    def forward(ctx, x): return x
+
+    @staticmethod
+    def backward(ctx, g): return g
+"""

@@ -11,6 +11,7 @@ import yaml
 
 from gradtool.config.files import load_config
 from gradtool.results.report import FunctionResult, Report
+from tests.user_modules import NOT_LOADED
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -60,18 +61,6 @@ class Opaque(Function):
 def results(name: str) -> dict[str, FunctionResult]:
     report = msgspec.json.decode(Path(name).read_bytes(), type=Report)
     return {f"{module.path}::{function.name}": function for module, function in report.functions()}
-
-
-NOT_LOADED = """
-import no_such_thing
-
-class B(no_such_thing.Base):
-    @staticmethod
-    def forward(ctx, x): return x
-
-    @staticmethod
-    def backward(ctx, g): return g
-"""
 
 
 def test_a_run_gives_the_same_with_what_it_writes(run: Run) -> None:

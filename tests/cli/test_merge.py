@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from gradtool.results.report import Report
+from tests.user_modules import NOT_LOADED
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -31,18 +32,6 @@ def module(*factors: int) -> str:
     names = [f"F{place}" for place in range(len(factors))]
     functions = [FUNCTION.format(name=n, factor=f) for n, f in zip(names, factors, strict=True)]
     return "from gradtool import Function\n" + "".join(functions)
-
-
-NOT_LOADED = """
-import gone
-
-class A(gone.Base):
-    @staticmethod
-    def forward(ctx, x): return x
-
-    @staticmethod
-    def backward(ctx, g): return g
-"""
 
 
 @pytest.fixture

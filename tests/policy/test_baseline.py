@@ -22,7 +22,7 @@ from gradtool.run.runner import check
 from tests.conftest import Write
 from tests.options import check_options
 from tests.policy import reports
-from tests.user_modules import GOOD, WRONG
+from tests.user_modules import GOOD, NOT_LOADED, WRONG
 
 TWO = WRONG + WRONG.replace("from gradtool import Function", "").replace("Cube", "Other")
 MENDED = TWO.replace("g * x * x", "3 * g * x * x", 1)
@@ -127,18 +127,6 @@ def test_a_function_that_is_gone_takes_its_entries_along(write: Write) -> None:
     baseline = recorded(run()[0])
     write({"ops.py": WRONG})
     assert {entry.node for entry in obsolete(baseline, *run())} == {"ops.py::Other[inferred]"}
-
-
-NOT_LOADED = """
-import no_such_thing
-
-class A(no_such_thing.Base):
-    @staticmethod
-    def forward(ctx, x): return x
-
-    @staticmethod
-    def backward(ctx, g): return g
-"""
 
 
 def test_what_could_not_run_can_be_known_too(write: Write) -> None:

@@ -13,8 +13,7 @@ import numpy as np
 from gradtool.explore.point import Point
 from gradtool.explore.reading.names import is_length, is_mark
 from gradtool.explore.reading.source import trees
-from gradtool.explore.traits import is_offsets, is_permutation, is_permutation_along_some_axis
-from gradtool.verify.protocol.observation import Array
+from gradtool.explore.traits import is_offsets, is_permutation_along_some_axis
 
 _READS = {"gather", "index_select", "take", "take_along_dim", "embedding"}
 _WRITES = {"scatter", "index_copy", "index_put", "index_fill", "masked_scatter"}
@@ -70,13 +69,12 @@ def may_repeat_when_longer(function: Any, point: Point) -> set[int]:
         for at, array in point.arrays()
         for name in [point.names[at]]
         if array.dtype.kind in "iu" and array.ndim and not is_offsets(array)
-        if name in uses.picked or is_length(name) or is_mark(name) or not _permutes(array)
+        if name in uses.picked
+        or is_length(name)
+        or is_mark(name)
+        or not is_permutation_along_some_axis(array)
         if name not in uses.written and (array.size < 2 or np.any(np.diff(array.reshape(-1)) < 0))
     }
-
-
-def _permutes(array: Array) -> bool:
-    return is_permutation(array) or is_permutation_along_some_axis(array)
 
 
 def names_in(tree: ast.AST) -> set[str]:

@@ -103,7 +103,12 @@ def at_the_end(function: Any, point: Point) -> Iterator[Variant]:
     for at, array in point.arrays():
         name = point.names[at]
         is_index = array.dtype.kind == "i" and array.size > 1 and not is_offsets(array)
-        if not is_index or name in written or array.min() < 0 or _permutes(array):
+        if (
+            not is_index
+            or name in written
+            or array.min() < 0
+            or is_permutation_along_some_axis(array)
+        ):
             continue
         for by, number in numbers.items():
             if number > array.max():
@@ -123,10 +128,6 @@ def _with_place(array: Array, place: int) -> Array:
     made = array.copy()
     made.reshape(-1)[where] = place
     return made
-
-
-def _permutes(array: Array) -> bool:
-    return is_permutation(array) or is_permutation_along_some_axis(array)
 
 
 def _with_repeats(point: Point, at: int, array: Array) -> Iterator[Variant]:
