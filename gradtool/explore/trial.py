@@ -208,7 +208,6 @@ def _compared(
         return _measured(
             checkable, function, started, variant, seed, _CASE_ROUNDINGS * at_case.usual
         )
-    wanted = [each.differentiable for each in function.arguments]
     of_wanted = {
         each.position: gradient
         for each, gradient in zip(function.arguments, exact, strict=True)
@@ -241,16 +240,13 @@ def _compared(
             any(map(_lacks_number, found, exact)) or is_smooth(function, cotangents, found, seed)
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
+    floor = _CASE_ROUNDINGS * at_case.usual
     differs = any(
         _differs(
-            mine,
-            other,
-            is_usual=is_usual,
-            floor=_CASE_ROUNDINGS * at_case.usual,
-            may_be_surrogate=not variant.names_extents,
+            mine, other, is_usual=is_usual, floor=floor, may_be_surrogate=not variant.names_extents
         )
-        for mine, other, is_wanted in zip(found, exact, wanted, strict=True)
-        if is_wanted
+        for mine, other, argument in zip(found, exact, function.arguments, strict=True)
+        if argument.differentiable
     )
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 5)
 

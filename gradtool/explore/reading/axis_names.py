@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -55,19 +54,13 @@ def _listed(text: str, point: Point) -> Iterator[tuple[int, int]]:
 
 def _unpacked(function: Any, point: Point) -> dict[Axis, str]:
     """The names that forward itself gives to axes."""
-    forward = ast.Module([*_statements(function)], type_ignores=[])
     tensors = {point.names[at]: at for at in point.tensors}
-    facts = read_shapes(forward, tuple(tensors), source(function))
     found: dict[Axis, str] = {}
-    for name, extents in facts.shapes.items():
-        at = tensors[name]
-        if name not in facts.weak and point.values[at].ndim == len(extents):
-            named = enumerate(map(facts.resolved, extents))
-            found |= {(at, axis): each for axis, each in named if isinstance(each, str)}
+    for tree in trees(getattr(function, "forward", function)):
+        facts = read_shapes(tree, tuple(tensors), source(function))
+        for name, extents in facts.shapes.items():
+            at = tensors[name]
+            if name not in facts.weak and point.values[at].ndim == len(extents):
+                named = enumerate(map(facts.resolved, extents))
+                found |= {(at, axis): each for axis, each in named if isinstance(each, str)}
     return found
-
-
-def _statements(function: Any) -> list[ast.stmt]:
-    """The definition of forward, if there is source."""
-    found = trees(getattr(function, "forward", function))
-    return [each for tree in found if isinstance(tree, ast.Module) for each in tree.body]

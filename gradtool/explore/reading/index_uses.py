@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from gradtool.explore.point import Point
 from gradtool.explore.reading.names import is_length, is_mark
-from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.source import nodes, trees
 from gradtool.explore.traits import is_offsets, is_permutation_along_some_axis
 
 _READS = {"gather", "index_select", "take", "take_along_dim", "embedding"}
@@ -37,7 +36,7 @@ class IndexUses(msgspec.Struct, frozen=True):
 def index_uses(function: Any) -> IndexUses:
     """Read what forward does with its arguments as indices."""
     read, direct, written, picked = set[str](), set[str](), set[str](), set[str]()
-    for node in _nodes(function):
+    for node in nodes(getattr(function, "forward", function)):
         match node:
             case ast.Subscript(slice=index, ctx=ast.Store() | ast.Del()):
                 written |= names_in(index)
@@ -80,11 +79,6 @@ def may_repeat_when_longer(function: Any, point: Point) -> set[int]:
 def names_in(tree: ast.AST) -> set[str]:
     """All names in a tree."""
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
-def _nodes(function: Any) -> Iterator[ast.AST]:
-    for tree in trees(getattr(function, "forward", function)):
-        yield from ast.walk(tree)
 
 
 def _beside_other_indices(index: ast.expr) -> set[str]:
