@@ -118,3 +118,68 @@ class WeightsExchanged(Function):
     @staticmethod
     def sample_inputs():
         yield draw(3), draw(3, seed=1), draw(3, seed=2)
+
+
+class ComplementForgotten(Function):
+    says = "backward is right with `x * s * (1 - s)` in place of `x * s * s` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        s = x.sigmoid()
+        ctx.save_for_backward(x, s)
+        return x * s
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, s = ctx.saved_tensors
+        slope = x * s * s  # <-
+        return g * (s + slope)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4),)
+
+
+class DoubledForSquared(Function):
+    says = "backward is right with `y ** 2` in place of `y * 2` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, a):
+        y = a.detach()
+        for _ in range(60):
+            y = y - (y**3 + y - a) / (3 * y**2 + 1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        power = y * 2  # <-
+        return g / (3 * power + 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4),)
+
+
+class AddedForMultiplied(Function):
+    says = "backward is right with `weight * slope` in place of `weight + slope` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return weight * x.sin() * x.exp()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, weight = ctx.saved_tensors
+        slope = x.exp() * (x.sin() + x.cos())
+        inner = weight + slope  # <-
+        return g * inner, g * x.sin() * x.exp()
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=1)

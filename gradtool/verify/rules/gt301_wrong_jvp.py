@@ -85,7 +85,7 @@ from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.diagnosis.guesses import factor_words
-from gradtool.verify.rules._contract import RUNS
+from gradtool.verify.rules._contract import RETURNS_GRADIENTS, RUNS
 from gradtool.verify.rules._rule import (
     Answer,
     Flaw,
@@ -192,6 +192,6 @@ RULE = Rule(
     only_runner_of="jvp",
     blames=("jvp", "backward", "vjp", "forward"),
     proves="forward mode",
-    premises=RUNS,
+    premises=(*RUNS, *RETURNS_GRADIENTS),
     check=_check,
 )

@@ -63,6 +63,17 @@ def test_right_ones_pass():
     assert [asked[code] for code in CODES] == ["pass"] * 4
 
 
+def test_gradients_that_the_engine_refuses_leave_jvp_unchecked():
+    refused = with_methods(backward=staticmethod(lambda ctx, g: (g, g.sum())))
+    changed = with_methods(backward=staticmethod(lambda ctx, g: (g, g, g)))
+    for function in (refused, changed):
+        report = gradtool.check(function, [CASE])
+        (skip,) = [check.skip for check in report.checks() if check.rule == "GT301"]
+        assert skip is not None
+        assert skip.kind is SkipKind.BLOCKED
+        assert {finding.rule for finding in report.findings()} < {"GT102", "GT103"}
+
+
 def test_a_function_without_them_is_not_asked():
     class Plain(Function):
         @staticmethod

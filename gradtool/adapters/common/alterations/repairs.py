@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -59,7 +60,7 @@ def repairs(tree: ast.FunctionDef, attributes: Sequence[str]) -> Iterator[Edit]:
     held = [*_variables(tree), *(f"{_context(tree)}.{name}" for name in attributes)]
     yield from _order(tree)
     yield from _accumulations(tree)
-    for family in (_signs, _terms, _switches, _operands, _transposes):
+    for family in (_signs, _terms, _switches, _operands, _products, _transposes):
         for node, around in expressions:
             for made in family(node):
                 yield Edit(node, made, around)
@@ -74,9 +75,10 @@ def repairs(tree: ast.FunctionDef, attributes: Sequence[str]) -> Iterator[Edit]:
             for factor in (0.5, 2.0):
                 made = ast.BinOp(ast.Constant(factor), ast.Mult(), node)
                 yield Edit(node, made, node, is_factor=True)
-    for node, around in expressions:
-        for made in _names(node, held):
-            yield Edit(node, made, around)
+    for family in (functools.partial(_names, held=held), _complements):
+        for node, around in expressions:
+            for made in family(node):
+                yield Edit(node, made, around)
     named = (
         (node, around)
         for node, around in expressions
@@ -238,6 +240,19 @@ def _exchanges(nodes: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
         yield [*nodes[:at], nodes[at + 1], nodes[at], *nodes[at + 2 :]]
 
 
+def _products(node: ast.expr) -> Iterator[ast.expr]:
+    """A product in the place of a sum or a power, and the other way round."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield ast.BinOp(left, ast.Mult(), right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant() as right):
+            yield ast.BinOp(left, ast.Pow(), right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            yield ast.BinOp(left, ast.Add(), right)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            yield ast.BinOp(left, ast.Mult(), right)
+
+
 def _transposes(node: ast.expr) -> Iterator[ast.expr]:
     """Without a transpose or conjugate that is there, or with one that is not."""
     match node:
@@ -267,6 +282,15 @@ def _names(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
     name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
     if name in held:
         yield from (_parsed(each) for each in held if each != name)
+
+
+def _complements(node: ast.expr) -> Iterator[ast.expr]:
+    """``1 - p`` in the place of ``p``, and the other way round."""
+    match node:
+        case ast.Name():
+            yield ast.BinOp(ast.Constant(1), ast.Sub(), node)
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=right):
+            yield right
 
 
 def _divisors(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
