@@ -106,7 +106,9 @@ def variants(
     What `branches` lacks comes first; the other families share the budget. `points` are those of
     all cases: where one of them passes None, or breaks a condition, others may.
     """
-    kept = constraints(wording(checkable.obj).docstrings, trees(checkable.obj), point, points)
+    # Docstrings also state values of what a case leaves at its default.
+    cases = [*points, with_defaults(point, checkable.parameters())]
+    kept = constraints(wording(checkable.obj).docstrings, trees(checkable.obj), point, cases)
     given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     live = deque(
         (name, (each for each in stream if all(holds(each.point) for holds in kept)))

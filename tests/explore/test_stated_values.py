@@ -88,6 +88,14 @@ def test_what_the_case_contradicts_is_no_constraint() -> None:
     assert not keeps("for p = 1 or 2", point(p=2), point(p=4))
 
 
+def test_what_the_case_leaves_at_its_default_is_stated_too() -> None:
+    case, with_default = point(x=np.ones(2)), point(x=np.ones(2), delta=1.0)
+    (holds,) = constraints("The Huber loss for delta > 0.", (), case, [with_default])
+    assert holds(case)
+    assert holds(with_default)
+    assert not holds(point(x=np.ones(2), delta=-0.7))
+
+
 def test_extents_that_are_multiples_stay_so() -> None:
     text = "The length must be divisible by chunk."
     case = point(x=np.zeros((3, 8)), chunk=4)

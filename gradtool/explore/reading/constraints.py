@@ -54,9 +54,8 @@ def constraints(
 
 def _stated(text: str, shapes: Shapes, cases: Sequence[Point]) -> list[Constraint]:
     """The constraints on the values of those arguments of which no statement fails at a case."""
-    stated = [
-        (each.name, _as_constraint(each, shapes)) for each in statements(text, set(cases[0].names))
-    ]
+    names = {name for each in cases for name in each.names}
+    stated = [(each.name, _as_constraint(each, shapes)) for each in statements(text, names)]
     broken = {name for name, holds in stated if not all(map(holds, cases))}
     return [holds for name, holds in stated if name not in broken]
 
