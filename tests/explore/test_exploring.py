@@ -35,6 +35,14 @@ def test_the_same_seed_finds_the_same() -> None:
     assert one[0].case == other[0].case
 
 
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("function", ["wrong_twentyfirst.py::UnliftedNorm"])
+def test_a_mistake_in_the_digits_is_found_with_other_seeds(function: str, seed: int) -> None:
+    paths = (str(MODULE.parent / function),)
+    options = check_options(paths=paths, explore="quick", select=("GT101",), seed=seed)
+    assert list(check(options).findings())
+
+
 def test_what_was_found_before_the_time_ran_out_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

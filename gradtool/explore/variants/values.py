@@ -268,10 +268,9 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
     half = _cast(point, doubles, drawn_for_half, np.float16)
     yield Variant(half, "all tensors are float16", only_finite=True)
     if lifts_half(function):
-        scale = _SQUARED_IN_HALF / _LARGE_IN_HALF
-        half = _cast(
-            point, doubles, {at: scale * e for at, e in drawn_for_half.items()}, np.float16
-        )
+        # Of what was drawn, which is smaller: a square must overflow whatever the seed.
+        scale = _SQUARED_IN_HALF / max(np.abs(each).max() for each in drawn.values())
+        half = _cast(point, doubles, {at: scale * e for at, e in drawn.items()}, np.float16)
         change = "all tensors are float16 and large"
         yield Variant(half, change, only_finite=True, is_lifted=True)
     named = {point.names[at]: at for at in movable}
