@@ -36,7 +36,9 @@ def test_the_same_seed_finds_the_same() -> None:
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
-@pytest.mark.parametrize("function", ["wrong_twentyfirst.py::UnliftedNorm"])
+@pytest.mark.parametrize(
+    "function", ["wrong_twentyfirst.py::UnliftedNorm", "wrong_eleventh.py::VarianceInOnePass"]
+)
 def test_a_mistake_in_the_digits_is_found_with_other_seeds(function: str, seed: int) -> None:
     paths = (str(MODULE.parent / function),)
     options = check_options(paths=paths, explore="quick", select=("GT101",), seed=seed)

@@ -16,8 +16,11 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.traits import is_integral, traits
 from gradtool.verify.protocol.observation import Array
 
-_OFFSET = 2.0**17
-"""The square of such a number leaves six digits to a variance of one, the number itself eleven."""
+_OFFSETS = (2.0**15, 2.0**16)
+"""The square of such a number leaves seven digits to a variance of one, the number itself eleven.
+
+Much farther away the steps of a full check, which grow with the numbers, are often too long.
+"""
 
 _SAME = 1e-4
 """Part of an output by which the rounded offset may change it."""
@@ -28,12 +31,17 @@ def offset(checkable: Checkable, point: Point) -> Iterator[Variant]:
     for at, array in point.continuous():
         is_free = array.dtype == np.float64 and array.size > 1 and not is_integral(array)
         if at in point.tracked and is_free and not traits(array):
-            moved = point.having({at: array + _OFFSET})
-            if _same_outputs(checkable, point, moved):
-                change = f"values of `{point.names[at]}` are about {_OFFSET:g}"
-                yield Variant(moved, change)
-                # The variance may even become negative.
-                yield Variant(moved, change, only_finite=True)
+            yield from _moved(checkable, point, at)
+
+
+def _moved(checkable: Checkable, point: Point, at: int) -> Iterator[Variant]:
+    for size in _OFFSETS:
+        moved = point.having({at: point.values[at] + size})
+        if _same_outputs(checkable, point, moved):
+            change = f"values of `{point.names[at]}` are about {size:g}"
+            yield Variant(moved, change)
+            # The variance may even become negative.
+            yield Variant(moved, change, only_finite=True)
 
 
 def _same_outputs(checkable: Checkable, one: Point, other: Point) -> bool:
