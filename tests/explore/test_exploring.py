@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 
 from gradtool.explore.traits import reshaped, restored, traits
-from gradtool.results.report import Finding, Report
+from gradtool.results.report import Finding
 from gradtool.run.runner import check
 from gradtool.sandbox.timeout import TimedOut
 from tests.options import check_options
 
-MODULE = Path(__file__).parent / "corpus" / "wrong_first.py"
+WRONG = Path(__file__).parent / "corpus" / "wrong"
 
 
-def findings(explore: str, name: str = "SwishWithoutBeta", seed: int = 0) -> list[Finding]:
-    return list(report(explore, name, seed).findings())
-
-
-def report(explore: str, name: str, seed: int) -> Report:
-    path = f"{MODULE}::{name}"
-    return check(check_options(paths=(path,), explore=explore, select=("GT101",), seed=seed))
+def findings(
+    explore: str, function: str = "numbers.py::SwishWithoutBeta", seed: int = 0
+) -> list[Finding]:
+    paths = (str(WRONG / function),)
+    options = check_options(paths=paths, explore=explore, select=("GT101",), seed=seed)
+    return list(check(options).findings())
 
 
 def test_nothing_is_explored_where_it_is_off() -> None:
@@ -37,12 +36,10 @@ def test_the_same_seed_finds_the_same() -> None:
 
 @pytest.mark.parametrize("seed", range(1, 4))
 @pytest.mark.parametrize(
-    "function", ["wrong_twentyfirst.py::UnliftedNorm", "wrong_eleventh.py::VarianceInOnePass"]
+    "function", ["dtypes.py::UnliftedNorm", "magnitudes.py::VarianceInOnePass"]
 )
 def test_a_mistake_in_the_digits_is_found_with_other_seeds(function: str, seed: int) -> None:
-    paths = (str(MODULE.parent / function),)
-    options = check_options(paths=paths, explore="quick", select=("GT101",), seed=seed)
-    assert list(check(options).findings())
+    assert findings("quick", function, seed)
 
 
 def test_what_was_found_before_the_time_ran_out_is_reported(
@@ -65,11 +62,11 @@ def test_a_finding_names_the_change_and_gives_the_case_to_keep() -> None:
 def test_a_kept_case_shows_the_mistake_without_exploring(tmp_path: Path) -> None:
     (found,) = findings("quick")
     assert found.case is not None
-    (tmp_path / "wrong_first.py").write_bytes(MODULE.read_bytes())
+    (tmp_path / "numbers.py").write_bytes((WRONG / "numbers.py").read_bytes())
     (tmp_path / "gradtool.yaml").write_text(
         f"version: 1\nfunctions:\n  {found.case}\n", encoding="utf-8"
     )
-    path = f"{tmp_path / 'wrong_first.py'}::SwishWithoutBeta"
+    path = f"{tmp_path / 'numbers.py'}::SwishWithoutBeta"
     kept = check(check_options(paths=(path,), explore="off", select=("GT101",), isolated=False))
     assert [each.rule for each in kept.findings()] == ["GT101"]
 
@@ -98,7 +95,7 @@ class Exp(Function):
 
 
 def test_a_finding_is_shrunk() -> None:
-    (found,) = findings("quick", "ChunkedSquares")
+    (found,) = findings("quick", "extents.py::ChunkedSquares")
     assert "`x` has the shape [2, 2]" in found.message
 
 

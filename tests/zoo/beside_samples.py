@@ -37,7 +37,9 @@ def section(row: Callable[..., str], said: Callable[[Callable[[], Any]], str], p
     rows = [row("Functions", "", "gradtool", "gradcheck", "gradcheck and gradgradcheck")]
     rows.append(row("---", *["---:"] * 4))
     for kind, what in (("wrong", "wrong, found"), ("right", "correct, rejected")):
-        functions = [each for path in sorted(CORPUS.glob(f"{kind}_*.py")) for each in _loaded(path)]
+        functions = [
+            each for path in sorted((CORPUS / kind).glob("*.py")) for each in _loaded(path)
+        ]
         answers = [list(_answers(each, said)) for each in functions]
         first = sum(any(one != passes for one, _ in cases) for cases in answers)
         both = sum(any({one, two} != {passes} for one, two in cases) for cases in answers)
@@ -46,7 +48,7 @@ def section(row: Callable[..., str], said: Callable[[Callable[[], Any]], str], p
 
 
 def _reported(kind: str) -> int:
-    paths = tuple(str(path) for path in sorted(CORPUS.glob(f"{kind}_*.py")))
+    paths = tuple(str(path) for path in sorted((CORPUS / kind).glob("*.py")))
     report = check(check_options(paths=paths, strict=True))
     fine = (Verdict.PASS, Verdict.SKIPPED)
     return sum(function.verdict not in fine for _, function in report.functions())
@@ -54,7 +56,7 @@ def _reported(kind: str) -> int:
 
 def _loaded(path: Path) -> Iterator[Any]:
     """The Functions of a module that give their own arguments, with PyTorch."""
-    spec = importlib.util.spec_from_file_location(f"torch_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"torch_{path.parent.name}_{path.stem}", path)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -1,0 +1,150 @@
+"""Functions that are right along each axis that they are made for."""
+
+import torch
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+class SquaresOfMatrix(Function):
+    """Running totals of the squares along an axis of a matrix."""
+
+    @staticmethod
+    def forward(ctx, x, dim=0):
+        ctx.save_for_backward(x)
+        ctx.dim = dim
+        return x.square().sum(dim).cumsum(0)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        left = g.flip(0).cumsum(0).flip(0)
+        return 2 * x * (left if ctx.dim in (0, -2) else left[:, None]), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4, seed=186), 0
+        yield draw(3, 4, seed=187), 1
+
+
+class AnyAxisFromEitherEnd(Function):
+    @staticmethod
+    def forward(ctx, x, dim=1):
+        ctx.save_for_backward(x)
+        ctx.dim = dim
+        return x.square().sum(dim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output.unsqueeze(ctx.dim), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), 1
+
+
+class SoftmaxAlongAny(Function):
+    @staticmethod
+    def forward(ctx, x, dim=1):
+        y = x.softmax(dim)
+        ctx.save_for_backward(y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(ctx.dim, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), 1
+
+
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim=-1):
+        m = x.amax(dim, keepdim=True)
+        e = (x - m).exp()
+        s = e.sum(dim, keepdim=True)
+        ctx.save_for_backward(e / s)
+        ctx.dim = dim
+        return (s.log() + m).squeeze(dim)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g.unsqueeze(ctx.dim) * p, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class SquareImages(Function):
+    """Rotates square images (N, S, S) by a quarter."""
+
+    @staticmethod
+    def forward(ctx, images):
+        return torch.rot90(images, 1, (1, 2)) + images
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.rot90(grad_output, -1, (1, 2)) + grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 4, 4),)
+
+
+class TileOfSide(Function):
+    """Tiles of two by two of an image of any even height and width."""
+
+    @staticmethod
+    def forward(ctx, x):
+        h, w = x.shape
+        ctx.shape = x.shape
+        return x.reshape(h // 2, 2, w // 2, 2).permute(0, 2, 1, 3).reshape(-1, 4)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        h, w = ctx.shape
+        return grad_output.reshape(h // 2, w // 2, 2, 2).permute(0, 2, 1, 3).reshape(h, w)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 4),)
+
+
+class PixelShuffle(Function):
+    """Channels are a multiple of the squared factor."""
+
+    @staticmethod
+    def forward(ctx, x, r=2):
+        c, h, w = x.shape
+        ctx.r = r
+        y = x.reshape(c // r**2, r, r, h, w).permute(0, 3, 1, 4, 2)
+        return y.reshape(c // r**2, h * r, w * r)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        r = ctx.r
+        c, h, w = g.shape
+        y = g.reshape(c, h // r, r, w // r, r).permute(0, 2, 4, 1, 3)
+        return y.reshape(c * r**2, h // r, w // r), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(4, 2, 3),)

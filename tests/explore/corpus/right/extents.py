@@ -1,0 +1,271 @@
+"""Functions that are right for the extents that they are made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+class GatesInHalves(Function):
+    """The last extent must be even."""
+
+    @staticmethod
+    def forward(ctx, x):
+        n = x.shape[-1] // 2
+        a, b = x[..., :n], x[..., n : 2 * n]
+        ctx.save_for_backward(a, b)
+        return a * torch.sigmoid(b)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        s = torch.sigmoid(b)
+        return torch.cat([g * s, g * a * s * (1 - s)], dim=-1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class PairsOfRows(Function):
+    """Products of rows, for as many rows as both have."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return torch.stack([one @ other for one, other in zip(x, y)])
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g[:, None] * y, g[:, None] * x
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2, seed=188), draw(3, 2, seed=189)
+
+
+class PairsOfSmallRows(Function):
+    """The same for numbers that are not large."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        if float(x.abs().max()) > 100:
+            raise ValueError("numbers are too large")
+        ctx.save_for_backward(x, y)
+        return torch.stack([one @ other for one, other in zip(x, y)])
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g[:, None] * y, g[:, None] * x
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2, seed=193), draw(3, 2, seed=194)
+
+
+class BlockwiseDecay(Function):
+    """h_t = a h_(t-1) + x_t along the first axis; backward walks blocks from the last."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, a: float = 0.7, block: int = 32) -> Tensor:
+        rows = [x[0]]
+        for row in x[1:]:
+            rows.append(a * rows[-1] + row)
+        ctx.a, ctx.block = a, block
+        return torch.stack(rows)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        found = list(grad_output)
+        for start in range((len(found) - 1) // ctx.block * ctx.block, -1, -ctx.block):
+            for at in range(min(start + ctx.block, len(found)) - 1, start - 1, -1):
+                if at + 1 < len(found):
+                    found[at] = found[at] + ctx.a * found[at + 1]
+        return torch.stack(found), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        return torch.rand(6, 2, dtype=torch.float64).requires_grad_()
+
+
+class PairsFiltered(Function):
+    """Filters pairs of samples by a response with one number for each pair."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, response: Tensor) -> Tensor:
+        pairs = x[..., : 2 * len(response)].reshape(-1, len(response), 2)
+        if len(response) != x.shape[-1] // 2:
+            raise ValueError("response must have a number for each pair")
+        ctx.save_for_backward(response)
+        return (pairs * response[:, None]).reshape(*x.shape[:-1], -1)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (response,) = ctx.saved_tensors
+        pairs = grad_output.reshape(-1, len(response), 2)
+        return (pairs * response[:, None]).reshape(grad_output.shape), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.rand(3, 6, dtype=torch.float64).requires_grad_()
+        return x, torch.rand(3, dtype=torch.float64)
+
+
+class PositionTable(Function):
+    """Adds the first rows of a table of positions, which may be longer than x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, table: Tensor) -> Tensor:
+        count = x.shape[0]
+        ctx.save_for_backward(x)
+        return x.sin() + table[:count]
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * x.cos(), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(3, 2)
+        return x.requires_grad_(), torch.ones(3, 2, dtype=torch.float64)
+
+
+class MeanOverBothSets(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return (a[:, None] - b).square().sum(-1).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        scaled = 2 * grad_output * (a[:, None] - b) / (len(a) * len(b))
+        return scaled.sum(1), -scaled.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), draw(4, 2) + 1
+
+
+class ChunkedScan(Function):
+    """A decayed scan, chunk by chunk."""
+
+    @staticmethod
+    def forward(ctx, x, decay, chunk=4):
+        h = torch.zeros_like(x[0])
+        out = []
+        for start in range(0, x.shape[0], chunk):
+            for row in x[start : start + chunk]:
+                h = decay * h + row
+                out.append(h)
+        y = torch.stack(out)
+        ctx.save_for_backward(y, decay)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        y, decay = ctx.saved_tensors
+        gx = torch.empty_like(g)
+        carry = torch.zeros_like(g[0])
+        gd = torch.zeros_like(decay)
+        for t in range(g.shape[0] - 1, -1, -1):
+            carry = g[t] + carry
+            gx[t] = carry
+            if t:
+                gd = gd + carry * y[t - 1]
+            carry = carry * decay
+        return gx, gd, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(6, 3), torch.tensor([0.5, 0.9, 0.3], dtype=torch.float64).requires_grad_()
+
+
+class LstmGates(Function):
+    """Four gates side by side."""
+
+    @staticmethod
+    def forward(ctx, gates, c):
+        i, f, o, z = gates.chunk(4, -1)
+        i, f, o, z = i.sigmoid(), f.sigmoid(), o.sigmoid(), z.tanh()
+        new = f * c + i * z
+        ctx.save_for_backward(i, f, o, z, c, new)
+        return o * new.tanh()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        i, f, o, z, c, new = ctx.saved_tensors
+        t = new.tanh()
+        d = g * o * (1 - t * t)
+        parts = [d * z * i * (1 - i), d * c * f * (1 - f), g * t * o * (1 - o), d * i * (1 - z * z)]
+        return torch.cat(parts, -1), d * f
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 8), rand(2, 2)
+
+
+class TurnedPairs(Function):
+    @staticmethod
+    def forward(ctx, x, turned):
+        ctx.turned = turned
+        return TurnedPairs.turn(x, turned, 1.0)
+
+    @staticmethod
+    def turn(x, turned, sign):
+        half = turned // 2
+        a, b, rest = x[..., :half], x[..., half:turned], x[..., 2 * half :]
+        return torch.cat((0.6 * a - 0.8 * sign * b[..., :half], 0.6 * b + 0.8 * sign * a, rest), -1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return TurnedPairs.turn(grad_output, ctx.turned, -1.0), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 6), 4
+
+
+class GroupNorm(Function):
+    @staticmethod
+    def forward(ctx, x, groups=2, eps=1e-5):
+        n, c, w = x.shape
+        z = x.reshape(n, groups, -1)
+        mean = z.mean(-1, keepdim=True)
+        rstd = (z.var(-1, unbiased=False, keepdim=True) + eps).rsqrt()
+        y = (z - mean) * rstd
+        ctx.save_for_backward(y, rstd)
+        return y.reshape(n, c, w)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        y, rstd = ctx.saved_tensors
+        gz = g.reshape(y.shape)
+        d = gz - gz.mean(-1, keepdim=True) - y * (gz * y).mean(-1, keepdim=True)
+        return (d * rstd).reshape(g.shape), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 4, 3),)

@@ -1,0 +1,359 @@
+"""Functions that are right for masks, labels, lengths, counts and weights as they are meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+class IgnoredLabel(Function):
+    """The cross entropy of the rows whose label is not ignored."""
+
+    @staticmethod
+    def forward(ctx, logits, target, ignore_index=-100):
+        kept = target != ignore_index
+        label = torch.where(kept, target, 0)[:, None]
+        log_p = torch.log_softmax(logits, 1)
+        ctx.save_for_backward(log_p, label, kept)
+        return -(log_p.gather(1, label)[:, 0] * kept).sum() / kept.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        log_p, label, kept = ctx.saved_tensors
+        hot = torch.zeros_like(log_p).scatter(1, label, 1.0)
+        return g * (log_p.exp() - hot) * kept[:, None] / kept.sum(), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3, seed=185), torch.tensor([0, 2, -100, 1])
+
+
+class CrossEntropyIgnoring(Function):
+    """Labels are classes, or the one to ignore."""
+
+    @staticmethod
+    def forward(ctx, x, y, ignore_index=-100):
+        keep = y != ignore_index
+        logp = torch.log_softmax(x, -1)
+        ctx.save_for_backward(logp, y, keep)
+        picked = logp.gather(1, y.clamp(min=0).unsqueeze(1)).squeeze(1)
+        return -(picked * keep).sum() / keep.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        logp, y, keep = ctx.saved_tensors
+        grad = logp.exp()
+        grad = grad - torch.nn.functional.one_hot(y.clamp(min=0), logp.shape[1]).to(grad.dtype)
+        return g * grad * keep.unsqueeze(1) / keep.sum(), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 3), torch.tensor([0, 2, -100, 1])
+
+
+class HardMargin(Function):
+    """A margin of labels that are zero or one."""
+
+    @staticmethod
+    def forward(ctx, scores, labels):
+        if ((labels != 0) & (labels != 1)).any():
+            raise ValueError("labels must be 0 or 1")
+        ctx.save_for_backward(scores, labels)
+        return torch.relu(1 - (2 * labels - 1) * scores).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        scores, labels = ctx.saved_tensors
+        inside = torch.where(labels > 0, scores < 1, scores > -1)
+        return g * torch.where(inside, 1 - 2 * labels, torch.zeros_like(scores)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], dtype=torch.double)
+
+
+class GatedByMask(Function):
+    """Keep what a mask of zeros and ones marks."""
+
+    @staticmethod
+    def forward(ctx, x, mask):
+        ctx.save_for_backward(mask)
+        return torch.where(mask > 0, x, torch.zeros_like(x))
+
+    @staticmethod
+    def backward(ctx, g):
+        (mask,) = ctx.saved_tensors
+        return g * mask, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], dtype=torch.double)
+
+
+class MeanOfKeptSteps(Function):
+    """Mean over the steps that a mask (batch, time) keeps. Each row keeps its first step."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, mask: Tensor) -> Tensor:
+        assert bool(mask[:, 0].all())
+        weight = mask.to(x.dtype) / mask.sum(1, keepdim=True)
+        ctx.save_for_backward(weight)
+        return (x * weight).sum(1)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (weight,) = ctx.saved_tensors
+        return grad_output[:, None] * weight, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 8, dtype=torch.float64).reshape(2, 4)
+        return x.requires_grad_(), torch.ones(2, 4, dtype=torch.bool)
+
+
+class MaskedMean(Function):
+    @staticmethod
+    def forward(ctx, x, keep):
+        count = keep.sum(-1).clamp(min=1)
+        ctx.save_for_backward(keep, count)
+        return x.masked_fill(~keep, 0.0).sum(-1) / count
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        keep, count = ctx.saved_tensors
+        return (grad_output / count)[..., None] * keep, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.ones(3, 4, dtype=torch.bool)
+
+
+class NormalizedWeights(Function):
+    @staticmethod
+    def forward(ctx, x, weight):
+        total = weight.sum()
+        mean = (weight * x * x).sum() / total
+        ctx.save_for_backward(x, weight, total, mean)
+        return mean.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, weight, total, mean = ctx.saved_tensors
+        of_weight = grad_output * (x * x - mean) / total if ctx.needs_input_grad[1] else None
+        return 2 * grad_output * weight * x / total, of_weight
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, low=0.3).detach()
+
+
+class SoftmaxOfKept(Function):
+    """Each row keeps at least one entry."""
+
+    @staticmethod
+    def forward(ctx, x, keep):
+        y = x.masked_fill(~keep, -torch.inf).softmax(-1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (y * grad_output).sum(-1, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.ones(3, 4, dtype=torch.bool)
+
+
+class MaskedSoftmax(Function):
+    @staticmethod
+    def forward(ctx, x, mask):
+        p = torch.softmax(x.masked_fill(~mask, float("-inf")), -1)
+        ctx.save_for_backward(p)
+        return p
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return p * (g - (g * p).sum(-1, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 4), torch.tril(torch.ones(4, 4)).bool()
+
+
+class MeanOfSteps(Function):
+    @staticmethod
+    def forward(ctx, x, lengths):
+        valid = torch.arange(x.shape[1]) < lengths[:, None]
+        ctx.save_for_backward(valid, lengths)
+        return (x * valid).sum(1) / lengths
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        valid, lengths = ctx.saved_tensors
+        return (grad_output / lengths)[:, None] * valid, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 5), torch.tensor([5, 5, 5])
+
+
+class LastOfSequence(Function):
+    """The last state of each sequence; states (B, T), lengths (B,) in [1, T]."""
+
+    @staticmethod
+    def forward(ctx, states, lengths):
+        at = (lengths - 1).clamp(min=0)[:, None]
+        ctx.save_for_backward(lengths)
+        ctx.shape = states.shape
+        return states.gather(1, at)[:, 0]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (lengths,) = ctx.saved_tensors
+        grad = torch.zeros(ctx.shape, dtype=grad_output.dtype)
+        rows = torch.arange(ctx.shape[0])
+        grad[rows, lengths - 1] = grad_output
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.tensor([4, 2, 3])
+
+
+class MeanOverCounted(Function):
+    @staticmethod
+    def forward(ctx, scores, labels, skipped=-1):
+        counted = labels != skipped
+        safe = labels.clamp(min=0)
+        ctx.save_for_backward(scores, safe, counted)
+        picked = scores.gather(1, safe[:, None])[:, 0]
+        return (picked.square() * counted).sum() / counted.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        scores, safe, counted = ctx.saved_tensors
+        picked = scores.gather(1, safe[:, None]) * counted[:, None]
+        grad = torch.zeros_like(scores).scatter_(1, safe[:, None], 2 * picked)
+        return grad_output * grad / counted.sum(), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), torch.tensor([0, 2, 1, 2]), -1
+
+
+class DropoutByGivenMask(Function):
+    @staticmethod
+    def forward(ctx, x, keep, p=0.5):
+        ctx.save_for_backward(keep)
+        ctx.p = p
+        return x * keep / (1 - p)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (keep,) = ctx.saved_tensors
+        return g * keep / (1 - ctx.p), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), torch.rand(3, 4) > 0.5
+
+
+class PoissonOfCounts(Function):
+    """The Poisson deviance of counts, zero or not."""
+
+    @staticmethod
+    def forward(ctx, mu, counts):
+        y = counts.to(mu.dtype)
+        ctx.save_for_backward(mu, y)
+        return 2 * (torch.special.xlogy(y, y / mu) - y + mu)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        mu, y = ctx.saved_tensors
+        return 2 * grad_output * (1 - y / mu), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, low=0.5, high=3.0), torch.tensor([2, 4, 1])
+
+
+class ReciprocalOfCounts(Function):
+    """Means of groups from sums and counts; every group has a member."""
+
+    @staticmethod
+    def forward(ctx, total, count):
+        ctx.save_for_backward(count)
+        return total / count.clamp(min=1)[:, None]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (count,) = ctx.saved_tensors
+        return grad_output / count[:, None], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), torch.tensor([2, 4, 1])
+
+
+class SharedWeights(Function):
+    """A weighted mean; weights need not be equal."""
+
+    @staticmethod
+    def forward(ctx, x, weights):
+        ctx.save_for_backward(weights)
+        return (weights[:, None] * x).sum(0) / weights.sum()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (weights,) = ctx.saved_tensors
+        return grad_output * (weights / weights.sum())[:, None], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), torch.full((4,), 0.25, dtype=torch.double)
+
+
+class BceWithLogits(Function):
+    @staticmethod
+    def forward(ctx, x, target, pos_weight=1.0):
+        ctx.save_for_backward(x, target)
+        ctx.w = pos_weight
+        return (F.softplus(-x) * target * pos_weight + F.softplus(x) * (1 - target)).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, t = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        d = -(1 - s) * t * ctx.w + s * (1 - t)
+        return g * d / x.numel(), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), torch.tensor([[0.0, 1, 1, 0], [1, 0, 0, 1], [1, 1, 0, 0]]).double()

@@ -1,0 +1,213 @@
+"""Functions that are right for numbers as large and as small as they are made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+class InverseCubic(Function):
+    """The inverse of y + y^3, at numbers of very different sizes."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = 2 / 3**0.5 * torch.sinh(torch.asinh(1.5 * 3**0.5 * x) / 3)
+        y = y - (y + y**3 - x) / (1 + 3 * y * y)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        (y,) = ctx.saved_tensors
+        return grad_output / (1 + 3 * y * y)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        return torch.tensor([0.0, 1e6, -3e4, 1e-9], dtype=torch.float64).requires_grad_()
+
+
+class SaturatedCrossEntropy(Function):
+    """Binary cross entropy of logits; its gradient takes exponentials of negative numbers only."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, target: Tensor) -> Tensor:
+        ctx.save_for_backward(logits, target)
+        return (logits.clamp_min(0) - logits * target + torch.log1p(torch.exp(-logits.abs()))).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        logits, target = ctx.saved_tensors
+        e = torch.exp(-logits.abs())
+        p = torch.where(logits >= 0, 1 / (1 + e), e / (1 + e))
+        return grad_output * (p - target), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        logits = torch.tensor([1.2, -3.1, 0.4, -1.9], dtype=torch.float64)
+        return logits.requires_grad_(), torch.tensor([1.0, 0, 1, 0], dtype=torch.float64)
+
+
+class MomentsInOnePass(Function):
+    """Rows of mean zero and variance one; both directions take the variance from moments."""
+
+    @staticmethod
+    def forward(ctx, x):
+        mean = x.mean(-1, keepdim=True)
+        scale = ((x * x).mean(-1, keepdim=True) - mean * mean).rsqrt()
+        y = (x - mean) * scale
+        ctx.save_for_backward(y, scale)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        y, scale = ctx.saved_tensors
+        g = grad_output - grad_output.mean(-1, keepdim=True)
+        return scale * (g - y * (grad_output * y).mean(-1, keepdim=True))
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 5),)
+
+
+class CenteredRows(Function):
+    """Rows of mean zero and variance one, from deviations only."""
+
+    @staticmethod
+    def forward(ctx, x):
+        centered = x - x.mean(-1, keepdim=True)
+        scale = (centered * centered).mean(-1, keepdim=True).rsqrt()
+        y = centered * scale
+        ctx.save_for_backward(y, scale)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        y, scale = ctx.saved_tensors
+        g = grad_output - grad_output.mean(-1, keepdim=True)
+        return scale * (g - y * (grad_output * y).mean(-1, keepdim=True))
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 5),)
+
+
+class CubicRoot(Function):
+    """Newton's method for y**3 + y = x, differentiated implicitly."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x / 2
+        for _ in range(40):
+            y = y - (y**3 + y - x) / (3 * y * y + 1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g / (3 * y * y + 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(4),)
+
+
+class StableLogistic(Function):
+    """The logistic loss of pairs, stable in both directions."""
+
+    @staticmethod
+    def forward(ctx, scores):
+        apart = scores[:, None] - scores[None, :]
+        ctx.save_for_backward(apart)
+        return F.softplus(-apart).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (apart,) = ctx.saved_tensors
+        slope = -grad_output * torch.sigmoid(-apart)
+        return slope.sum(1) - slope.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=-2.0, high=2.0),)
+
+
+class LogFloored(Function):
+    """Log energies with a floor of 1e-5 that both directions know."""
+
+    @staticmethod
+    def forward(ctx, power):
+        floored = power.clamp(min=1e-5)
+        ctx.save_for_backward(power, floored)
+        return floored.log()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        power, floored = ctx.saved_tensors
+        return grad_output / floored * (power >= 1e-5)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=0.1, high=2.0),)
+
+
+class Saturated(Function):
+    @staticmethod
+    def forward(ctx, x):
+        p = torch.softmax(x, -1)
+        ctx.save_for_backward(p)
+        return p
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (p,) = ctx.saved_tensors
+        weighted = grad_output * p
+        return weighted - p * weighted.sum(-1, keepdim=True)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 2, low=-2.0, high=2.0),)
+
+
+class Sinkhorn(Function):
+    """The last normalization is differentiated through the plan at convergence."""
+
+    @staticmethod
+    def forward(ctx, x):
+        p = torch.exp(x)
+        for _ in range(3):
+            p = p / p.sum(-1, keepdim=True)
+        ctx.save_for_backward(p)
+        return p
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return p * (g - (g * p).sum(-1, keepdim=True))
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)

@@ -1,0 +1,389 @@
+"""Functions of matrices that are right for those with the properties they are made for."""
+
+import torch
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+def balanced(n, seed=104):
+    half = draw(n, n, seed=seed).detach()
+    return (half + half.mT + 4 * torch.eye(n, dtype=torch.double)).requires_grad_()
+
+
+class QuadraticOfCovariance(Function):
+    """The squared Mahalanobis distance for a covariance matrix."""
+
+    @staticmethod
+    def forward(ctx, sigma, x):
+        solved = torch.linalg.solve(sigma, x)
+        ctx.save_for_backward(sigma, x)
+        return (x * solved).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        sigma, x = ctx.saved_tensors
+        solved = torch.linalg.solve(sigma, x)
+        return -g * torch.outer(solved, solved), 2 * g * solved
+
+    @staticmethod
+    def sample_inputs():
+        yield balanced(3), draw(3, seed=105)
+
+
+class TraceOfAnyInverse(Function):
+    """The trace of an inverse."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return torch.linalg.inv(a).diagonal().sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        inverse = torch.linalg.inv(a)
+        return -g * (inverse @ inverse).mT
+
+    @staticmethod
+    def sample_inputs():
+        yield (balanced(3, seed=106),)
+
+
+class InverseOfOrthogonal(Function):
+    """The inverse of an orthogonal matrix is its transpose."""
+
+    @staticmethod
+    def forward(ctx, q, x):
+        y = torch.linalg.solve(q, x)
+        ctx.save_for_backward(q, y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        q, y = ctx.saved_tensors
+        gx = q @ g
+        return -gx @ y.T, gx
+
+    @staticmethod
+    def sample_inputs():
+        q = torch.linalg.qr(rand(3, 3).detach())[0]
+        yield q.requires_grad_(), rand(3, 2)
+
+
+class LogOfDeterminant(Function):
+    """The logarithm of the determinant of a matrix's symmetric part, shifted to be positive."""
+
+    @staticmethod
+    def forward(ctx, a):
+        part = 0.5 * (a + a.mT) + 4 * torch.eye(a.shape[-1], dtype=a.dtype)
+        ctx.save_for_backward(a)
+        return torch.linalg.eigvalsh(part).log().sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        part = 0.5 * (a + a.mT) + 4 * torch.eye(a.shape[-1], dtype=a.dtype)
+        return g * torch.linalg.inv(part)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3),)
+
+
+class LogDetOfFactors(Function):
+    """Log-determinants.
+
+    a: (n, n) symmetric positive definite, or a batch (B, n, n).
+    """
+
+    @staticmethod
+    def forward(ctx, a):
+        factor = torch.linalg.cholesky(a)
+        ctx.save_for_backward(factor)
+        return 2 * factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (factor,) = ctx.saved_tensors
+        return grad_output[..., None, None] * torch.cholesky_inverse(factor)
+
+    @staticmethod
+    def sample_inputs():
+        root = draw(3, 3).detach()
+        eye = torch.eye(3, dtype=torch.double)
+        yield ((root @ root.T + eye).requires_grad_(),)
+
+
+class MahalanobisDistance(Function):
+    """The squared distance under a symmetric matrix."""
+
+    @staticmethod
+    def forward(ctx, x, matrix):
+        ctx.save_for_backward(x, matrix)
+        return x @ matrix @ x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, matrix = ctx.saved_tensors
+        return 2 * grad_output * (matrix @ x), None
+
+    @staticmethod
+    def sample_inputs():
+        matrix = draw(3, 3).detach()
+        yield draw(3), matrix @ matrix.T + torch.eye(3, dtype=torch.double)
+
+
+class MatrixExponential(Function):
+    @staticmethod
+    def forward(ctx, matrix):
+        values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
+        ctx.save_for_backward(values, vectors)
+        return vectors @ torch.diag(values.exp()) @ vectors.T
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        values, vectors = ctx.saved_tensors
+        gaps = values[:, None] - values
+        middle = ((values[:, None] + values) / 2).exp()
+        near = gaps.abs() < 1e-7
+        half = torch.where(near, 1.0, gaps / 2)
+        quotients = torch.where(near, middle, middle * torch.sinh(half) / half)
+        inner = vectors.T @ ((grad_output + grad_output.T) / 2) @ vectors
+        return vectors @ (quotients * inner) @ vectors.T
+
+    @staticmethod
+    def sample_inputs():
+        matrix = normal(3, 3)
+        yield (matrix + matrix.T,)
+
+
+class LeastSquares(Function):
+    """More rows than columns, of full rank."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        x = torch.linalg.lstsq(a, b).solution if False else torch.linalg.solve(a.T @ a, a.T @ b)
+        ctx.save_for_backward(a, b, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b, x = ctx.saved_tensors
+        u = torch.linalg.solve(a.T @ a, g)
+        r = b - a @ x
+        return r @ u.T - a @ u @ x.T, a @ u
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(5, 2), rand(5, 1)
+
+
+class SpdLogDet(Function):
+    """Of a symmetric positive definite matrix."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return torch.linalg.slogdet(a)[1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        return g * torch.linalg.inv(a)
+
+    @staticmethod
+    def sample_inputs():
+        a = rand(3, 3).detach()
+        yield ((a @ a.T + torch.eye(3, dtype=torch.float64)).requires_grad_(),)
+
+
+class FixedPoint(Function):
+    """Implicit differentiation, right once the iteration has converged."""
+
+    @staticmethod
+    def forward(ctx, w, b):
+        z = torch.zeros_like(b)
+        for _ in range(60):
+            z = torch.tanh(w @ z + b)
+        ctx.save_for_backward(w, z)
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        w, z = ctx.saved_tensors
+        s = 1 - z * z
+        eye = torch.eye(len(z), dtype=z.dtype)
+        u = torch.linalg.solve((eye - s[:, None] * w).T, g)
+        return torch.outer(u * s, z), u * s
+
+    @staticmethod
+    def sample_inputs():
+        yield (0.2 * rand(3, 3).detach()).requires_grad_(), rand(3)
+
+
+class SpectralNorm(Function):
+    """Power iteration until it stands."""
+
+    @staticmethod
+    def forward(ctx, w):
+        v = torch.ones(w.shape[1], dtype=w.dtype)
+        for _ in range(300):
+            u = w @ v
+            u = u / u.norm()
+            v = w.T @ u
+            v = v / v.norm()
+        ctx.save_for_backward(u, v)
+        return u @ w @ v
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        u, v = ctx.saved_tensors
+        return g * torch.outer(u, v)
+
+    @staticmethod
+    def sample_inputs():
+        yield (
+            torch.tensor(
+                [[3.0, 0.2], [0.1, 1.0], [0.3, 0.2]], dtype=torch.float64
+            ).requires_grad_(),
+        )
+
+
+class DirichletEnergy(Function):
+    """Half of the quadratic form of a graph Laplacian."""
+
+    @staticmethod
+    def forward(ctx, x, laplacian):
+        product = laplacian @ x
+        ctx.save_for_backward(product)
+        return (x * product).sum() / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (product,) = ctx.saved_tensors
+        return grad_output * product, None
+
+    @staticmethod
+    def sample_inputs():
+        weights = draw(4, 4, low=0.1).detach()
+        weights = weights + weights.T
+        yield draw(4), torch.diag(weights.sum(1)) - weights
+
+
+class TridiagonalSolve(Function):
+    """A dominant diagonal."""
+
+    @staticmethod
+    def forward(ctx, d, b):
+        n = d.shape[0]
+        a = torch.diag(d) + torch.diag(torch.ones(n - 1, dtype=d.dtype), 1)
+        x = torch.linalg.solve(a, b)
+        ctx.save_for_backward(a, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, x = ctx.saved_tensors
+        u = torch.linalg.solve(a.T, g)
+        return -u * x, u
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.rand(4, dtype=torch.float64) + 3).requires_grad_(), rand(4)
+
+
+class SolvedByCholesky(Function):
+    """The x with k x = b for a symmetric positive definite matrix.
+
+    k: (..., n, n) kernel matrix, of which the symmetric part is used
+    b: (..., n, m) right-hand sides
+    """
+
+    @staticmethod
+    def forward(ctx, k, b, jitter=1e-6):
+        part = 0.5 * (k + k.transpose(-1, -2))
+        low = torch.linalg.cholesky(part + jitter * torch.eye(k.shape[-1], dtype=k.dtype))
+        x = torch.cholesky_solve(b, low)
+        ctx.save_for_backward(low, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        low, x = ctx.saved_tensors
+        of_b = torch.cholesky_solve(g, low)
+        product = of_b @ x.transpose(-1, -2)
+        return -0.5 * (product + product.transpose(-1, -2)), of_b, None
+
+
+class RootOfCovariance(Function):
+    """The square root of a symmetric positive definite matrix.
+
+    cov: (B, d, d) covariance, symmetrized here
+    """
+
+    @staticmethod
+    def forward(ctx, cov):
+        values, vectors = torch.linalg.eigh(0.5 * (cov + cov.mT))
+        root = values.clamp_min(1e-24).sqrt()
+        ctx.save_for_backward(root, vectors)
+        return (vectors * root.unsqueeze(-2)) @ vectors.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        root, vectors = ctx.saved_tensors
+        inner = vectors.mT @ (0.5 * (g + g.mT)) @ vectors
+        inner = inner / (root.unsqueeze(-1) + root.unsqueeze(-2))
+        return vectors @ inner @ vectors.mT
+
+
+class Equilibrium(Function):
+    """The z with z = tanh(z w^T + x).
+
+    w: (d, d) weights, of a spectral norm below one so that the iteration contracts
+    x: (n, d) inputs
+    """
+
+    @staticmethod
+    def forward(ctx, w, x, most=300):
+        z = torch.zeros_like(x)
+        for _ in range(most):
+            last, z = z, torch.tanh(z @ w.t() + x)
+            if (z - last).abs().max() <= 1e-15:
+                break
+        ctx.save_for_backward(w, z)
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        w, z = ctx.saved_tensors
+        slope = 1 - z * z
+        system = torch.eye(w.shape[0], dtype=w.dtype) - slope.unsqueeze(-1) * w
+        adjoint = torch.linalg.solve(system.mT, g.unsqueeze(-1)).squeeze(-1) * slope
+        return adjoint.t() @ z, adjoint, None

@@ -1,0 +1,278 @@
+"""Functions that are right for each number that they are made for: an exponent or a scale."""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class RootByNewton(Function):
+    """The root, improved until the steps are small."""
+
+    @staticmethod
+    def forward(ctx, x, eps=1e-12):
+        root = torch.ones_like(x)
+        for _ in range(50):
+            step = 0.5 * (x / root - root)
+            root = root + step
+            if step.abs().max() < eps:
+                break
+        ctx.save_for_backward(root)
+        return root
+
+    @staticmethod
+    def backward(ctx, g):
+        (root,) = ctx.saved_tensors
+        return g / (2 * root), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, low=0.5, high=3.0, seed=184),)
+
+
+class ThresholdOfPositive(Function):
+    """The Huber loss for delta > 0, or the absolute value for a delta of 0."""
+
+    @staticmethod
+    def forward(ctx, x, delta=1.0):
+        size = x.abs()
+        ctx.save_for_backward(x)
+        ctx.delta = delta
+        if delta == 0:
+            return size
+        return torch.where(size < delta, x * x / (2 * delta), size - delta / 2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        slope = x.sign() if ctx.delta == 0 else (x / ctx.delta).clamp(-1, 1)
+        return grad_output * slope, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6),)
+
+
+class PowerMeanOfLogs(Function):
+    """The power mean with a learned exponent, in logarithms, which do not overflow."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        logs = x.log()
+        mean = torch.logsumexp(p * logs, -1) - torch.tensor(float(x.shape[-1])).log()
+        out = torch.exp(mean / p)
+        ctx.save_for_backward(x, p)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        x, p = ctx.saved_tensors
+        logs = x.log()
+        mean = torch.logsumexp(p * logs, -1) - torch.tensor(float(x.shape[-1])).log()
+        out = torch.exp(mean / p)
+        weight = torch.softmax(p * logs, -1)
+        by_p = g * out * ((weight * logs).sum(-1) / p - mean / (p * p))
+        return (g * out)[..., None] * weight / x, by_p.sum().reshape(p.shape)
+
+    @staticmethod
+    def sample_inputs():
+        yield (
+            draw(2, 4, low=0.5, high=2.0),
+            torch.tensor([3.0], dtype=torch.double).requires_grad_(),
+        )
+
+
+class SettledPoint(Function):
+    """Iterates to a fixed point and differentiates that."""
+
+    @staticmethod
+    def forward(ctx, x, rounds):
+        z = torch.zeros_like(x)
+        for _ in range(rounds):
+            z = 0.3 * torch.cos(z) + x
+        ctx.save_for_backward(z)
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (z,) = ctx.saved_tensors
+        return grad_output / (1 + 0.3 * z.sin()), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), 40
+
+
+class PowerThroughNumPy(Function):
+    @staticmethod
+    def forward(ctx, x, power=2.0):
+        ctx.save_for_backward(x)
+        ctx.power = power
+        return torch.from_numpy(np.exp(power * np.log(x.detach().numpy())))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * ctx.power * x ** (ctx.power - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4).abs() + 0.5,)
+
+
+class OddPower(Function):
+    """The slope of an odd power, which has no sign."""
+
+    @staticmethod
+    def forward(ctx, x, power=3):
+        ctx.save_for_backward(x)
+        ctx.power = power
+        return x.sign() * x.abs() ** power
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * ctx.power * x ** (ctx.power - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4),)
+
+
+class NormOfOrderOneOrTwo(Function):
+    """The p-norm of rows for p = 1 or 2."""
+
+    @staticmethod
+    def forward(ctx, x, p=2):
+        y = x.abs().sum(-1) if p == 1 else (x.abs() ** p).sum(-1).sqrt()
+        ctx.save_for_backward(x, y)
+        ctx.p = p
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        slope = x.sign() if ctx.p == 1 else x / y[..., None]
+        return grad_output[..., None] * slope, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), 2
+
+
+class DifferenceOfOrder(Function):
+    """Finite differences; `order` must be 1 or 2, and `n` is one of {1, 2}."""
+
+    @staticmethod
+    def forward(ctx, x, order=1, n=1):
+        ctx.order, ctx.n = order, n
+        y = x[..., n:] - x[..., :-n]
+        return y if order == 1 else y[..., n:] - y[..., :-n]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        n, g = min(ctx.n, 2), grad_output
+        for _ in range(min(ctx.order, 2)):
+            g = F.pad(g, (n, 0)) - F.pad(g, (0, n))
+        return g, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 7), 1, 1
+
+
+class RateInUnit(Function):
+    """Exponential smoothing; alpha must be in (0, 1], and `k >= 2`."""
+
+    @staticmethod
+    def forward(ctx, x, alpha=0.9, k=3):
+        ctx.alpha, ctx.k = alpha, k
+        scale = min(max(alpha, 0.0), 1.0)
+        return x * scale**k
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.alpha ** max(ctx.k, 2), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3), 0.9, 3
+
+
+class FocalLoss(Function):
+    @staticmethod
+    def forward(ctx, x, y, gamma=2.0):
+        logp = F.logsigmoid(torch.where(y, x, -x))
+        p = logp.exp()
+        ctx.save_for_backward(logp, p, y)
+        ctx.gamma = gamma
+        return -((1 - p) ** gamma * logp).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        logp, p, y = ctx.saved_tensors
+        q = 1 - p
+        d = ctx.gamma * q ** (ctx.gamma - 1) * p * q * logp - q**ctx.gamma * q
+        return g * torch.where(y, d, -d) / p.numel(), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), torch.rand(3, 4) > 0.5
+
+
+class HuberBoth(Function):
+    @staticmethod
+    def forward(ctx, x, delta=1.0):
+        ctx.save_for_backward(x)
+        ctx.delta = delta
+        a = x.abs()
+        return torch.where(a <= delta, 0.5 * x * x, delta * (a - 0.5 * delta)).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.clamp(-ctx.delta, ctx.delta), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class KlOfSoftened(Function):
+    @staticmethod
+    def forward(ctx, student, teacher, t=2.0):
+        logp, q = torch.log_softmax(student / t, -1), torch.softmax(teacher / t, -1)
+        ctx.save_for_backward(logp, q)
+        ctx.t = t
+        return (q * (q.log() - logp)).sum() * t * t / student.shape[0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        logp, q = ctx.saved_tensors
+        return g * (logp.exp() - q) * ctx.t / logp.shape[0], None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), rand(3, 4).detach()

@@ -1,0 +1,590 @@
+"""Functions that are right within the ranges that they are made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def unit(*shape):
+    return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
+
+
+class LogitOfShare(Function):
+    """log(p / (1 - p)) of p in (0, 1)."""
+
+    @staticmethod
+    def forward(ctx: Any, p: Tensor) -> Tensor:
+        ctx.save_for_backward(p)
+        return torch.log(p) - torch.log1p(-p)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (p,) = ctx.saved_tensors
+        return g / (p * (1 - p))
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (torch.tensor([0.2, 0.5, 0.7]).double().requires_grad_(),)
+
+
+class HingedShare(Function):
+    """What p in [0, 1] exceeds a half by, and the ends themselves."""
+
+    @staticmethod
+    def forward(ctx: Any, p: Tensor) -> Tensor:
+        ctx.save_for_backward(p)
+        return (p - 0.5).clamp(min=0) + p.clamp(0, 1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (p,) = ctx.saved_tensors
+        return g * ((p > 0.5).to(g.dtype) + ((p > 0) & (p < 1)).to(g.dtype))
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (torch.tensor([[0.2, 0.55], [0.7, 0.1]]).double().requires_grad_(),)
+
+
+class GuardedLength(Function):
+    """Rows divided by their length, or by a small number where they are shorter."""
+
+    @staticmethod
+    def forward(ctx, x, eps=1e-12):
+        length = x.norm(dim=-1, keepdim=True)
+        ctx.save_for_backward(x, length.clamp(min=eps), length > eps)
+        return x / length.clamp(min=eps)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, length, is_long = ctx.saved_tensors
+        inner = (g * x).sum(-1, keepdim=True) * is_long
+        return g / length - x * inner / length**3, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4, seed=183),)
+
+
+class ExponentialSeries(Function):
+    """The exponential function by its series. Entries of x lie in [0, 2]."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, terms: int = 30) -> Tensor:
+        total = term = torch.ones_like(x)
+        for n in range(1, terms):
+            term = term * x / n
+            total = total + term
+        ctx.save_for_backward(total)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (total,) = ctx.saved_tensors
+        return grad_output * total, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        return torch.rand(5, dtype=torch.float64).requires_grad_()
+
+
+class SignedArea(Function):
+    """The area of a polygon whose corners are in order, whichever way around."""
+
+    @staticmethod
+    def forward(ctx: Any, corners: Tensor) -> Tensor:
+        x, y = corners.unbind(-1)
+        total = (x * y.roll(-1) - x.roll(-1) * y).sum()
+        ctx.save_for_backward(corners, total.sign())
+        return total.abs() / 2
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        corners, sign = ctx.saved_tensors
+        x, y = corners.unbind(-1)
+        moved = torch.stack([y.roll(-1) - y.roll(1), x.roll(1) - x.roll(-1)], -1)
+        return grad_output * sign * moved / 2
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        corners = [[0.1, 0.0], [2.0, 0.2], [1.8, 1.6], [0.2, 1.1]]
+        return torch.tensor(corners, dtype=torch.float64).requires_grad_()
+
+
+class CornersOfCell(Function):
+    """Weights of the corners of a cell around points in the unit square."""
+
+    @staticmethod
+    def forward(ctx, points, features):
+        ctx.save_for_backward(points, features)
+        x, y = points[:, :1], points[:, 1:]
+        return x * y * features + (1 - x) * (1 - y)
+
+    @staticmethod
+    def backward(ctx, g):
+        points, features = ctx.saved_tensors
+        x, y = points[:, :1], points[:, 1:]
+        of_x = (g * (y * features - (1 - y))).sum(1, keepdim=True)
+        of_y = (g * (x * features - (1 - x))).sum(1, keepdim=True)
+        return torch.cat([of_x, of_y], 1), g * x * y
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2, low=0.1, high=0.9, seed=169), draw(3, 2, seed=170)
+
+
+class LengthOfRows(Function):
+    """The length of rows, which has no derivative where a row is zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, g):
+        x, length = ctx.saved_tensors
+        return (g / length)[:, None] * x
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 2, seed=171),)
+
+
+class Perplexity(Function):
+    """The probabilities sum to one."""
+
+    @staticmethod
+    def forward(ctx, p):
+        h = -(p * p.log()).sum(-1)
+        ctx.save_for_backward(p, h)
+        return h.exp()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        p, h = ctx.saved_tensors
+        return (g * h.exp()).unsqueeze(-1) * -(p.log() + 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.softmax(rand(3, 4).detach(), -1).requires_grad_(),)
+
+
+class SplineOnSortedKnots(Function):
+    """The knots ascend."""
+
+    @staticmethod
+    def forward(ctx, x, knots, values):
+        at = torch.searchsorted(knots, x.detach()).clamp(1, len(knots) - 1)
+        left, right = knots[at - 1], knots[at]
+        t = (x - left) / (right - left)
+        ctx.save_for_backward(at, t, left, right, values)
+        return values[at - 1] * (1 - t) + values[at] * t
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        at, t, left, right, values = ctx.saved_tensors
+        slope = (values[at] - values[at - 1]) / (right - left)
+        grad = torch.zeros_like(values)
+        grad.index_add_(0, at - 1, g * (1 - t))
+        grad.index_add_(0, at, g * t)
+        return g * slope, None, grad
+
+    @staticmethod
+    def sample_inputs():
+        knots = torch.linspace(-2.0, 2.0, 6, dtype=torch.float64)
+        yield rand(5), knots, rand(6)
+
+
+class LinearSampler(Function):
+    """Samples of a signal (C, L) at points (N,).
+
+    Points must lie inside [0, L - 1]; this is not checked.
+    """
+
+    @staticmethod
+    def forward(ctx, signal, points):
+        left = points.floor().clamp(max=signal.shape[-1] - 2).long()
+        part = points - left
+        ctx.save_for_backward(signal, left, part)
+        return signal[:, left] * (1 - part) + signal[:, left + 1] * part
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        signal, left, part = ctx.saved_tensors
+        of_signal = torch.zeros_like(signal)
+        of_signal.index_add_(1, left, grad_output * (1 - part))
+        of_signal.index_add_(1, left + 1, grad_output * part)
+        return of_signal, (grad_output * (signal[:, left + 1] - signal[:, left])).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 5), draw(3, low=0.2, high=3.8)
+
+
+class GridSampler(Function):
+    """Values of a plane (H, W) at points (N, 2) as (x, y).
+
+    Points lie inside [0, W - 1] x [0, H - 1].
+    """
+
+    @staticmethod
+    def forward(ctx, plane, points):
+        h, w = plane.shape
+        x, y = points.unbind(-1)
+        i, j = x.floor().clamp(max=w - 2).long(), y.floor().clamp(max=h - 2).long()
+        fx, fy = x - i, y - j
+        ctx.save_for_backward(plane, i, j, fx, fy)
+        top = plane[j, i] * (1 - fx) + plane[j, i + 1] * fx
+        return top * (1 - fy) + (plane[j + 1, i] * (1 - fx) + plane[j + 1, i + 1] * fx) * fy
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        plane, i, j, fx, fy = ctx.saved_tensors
+        h, w = plane.shape
+        a, b, c, d = plane[j, i], plane[j, i + 1], plane[j + 1, i], plane[j + 1, i + 1]
+        of_x = grad_output * ((b - a) * (1 - fy) + (d - c) * fy)
+        of_y = grad_output * ((c - a) * (1 - fx) + (d - b) * fx)
+        grad = torch.zeros(h * w, dtype=plane.dtype)
+        for down, wy in ((0, 1 - fy), (1, fy)):
+            for along, wx in ((0, 1 - fx), (1, fx)):
+                grad.index_add_(0, (j + down) * w + i + along, grad_output * wx * wy)
+        return grad.view(h, w), torch.stack((of_x, of_y), -1)
+
+    @staticmethod
+    def sample_inputs():
+        points = draw(4, 2, low=0.1, high=1.9).detach() * torch.tensor([2.0, 1.0])
+        yield draw(3, 5), points.requires_grad_()
+
+
+class InsideOfImage(Function):
+    """The bump of each point; points must lie within the support, where it is not cut off."""
+
+    @staticmethod
+    def forward(ctx, points):
+        room = (1 - points * points).clamp(min=0)
+        ctx.save_for_backward(points)
+        return room * room
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (points,) = ctx.saved_tensors
+        return -4 * grad_output * points * (1 - points * points)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=-0.8, high=0.8),)
+
+
+class EntropyOfPositive(Function):
+    """Of positive numbers, whose logarithm forward takes through their square."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return -(x * (x * x).log() / 2).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return -grad_output * (x.log() + 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=0.2),)
+
+
+class ArcSine(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.asin(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output / torch.sqrt((1 - x) * (1 + x))
+
+    @staticmethod
+    def sample_inputs():
+        yield (1.8 * unit(3, 4) - 0.9,)
+
+
+class ArcOfSine(Function):
+    """The inverse of the sine. Inputs must be strictly between -1 and 1."""
+
+    @staticmethod
+    def forward(ctx, x):
+        safe = x.clamp(-0.999, 0.999)
+        ctx.save_for_backward(safe)
+        return torch.asin(safe)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (safe,) = ctx.saved_tensors
+        return grad_output / (1 - safe * safe).sqrt()
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=-0.8, high=0.8),)
+
+
+class BoundedLogit(Function):
+    """Maps numbers of an interval to the reals.
+
+    The values of x must lie well inside (low, high), where the clamp is not active.
+    """
+
+    @staticmethod
+    def forward(ctx, x, low=-2.0, high=3.0):
+        unit = ((x - low) / (high - low)).clamp(0.01, 0.99)
+        ctx.save_for_backward(unit)
+        ctx.size = high - low
+        return torch.log(unit / (1 - unit))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (unit,) = ctx.saved_tensors
+        return grad_output / (ctx.size * unit * (1 - unit)), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 4), -2.0, 3.0
+
+
+class PositivePower(Function):
+    """Of a positive base."""
+
+    @staticmethod
+    def forward(ctx, x, p=2.5):
+        y = x**p
+        ctx.save_for_backward(x, y)
+        ctx.p = p
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * ctx.p * y / x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield ((torch.rand(3, 4, dtype=torch.float64) + 0.5).requires_grad_(),)
+
+
+def positive(*shape):
+    return (torch.rand(*shape, dtype=torch.float64) + 0.2).requires_grad_()
+
+
+class SqrtOfPositive(Function):
+    """Uses that the input is positive."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = (x * x).sqrt().sqrt()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g / (2 * y)
+
+    @staticmethod
+    def sample_inputs():
+        yield (positive(3, 4),)
+
+
+class SignedPowerOfAll(Function):
+    @staticmethod
+    def forward(ctx, v):
+        ctx.save_for_backward(v)
+        return v.sign() * v.abs().sqrt()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (v,) = ctx.saved_tensors
+        return grad_output / (2 * v.abs().sqrt())
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=0.2, high=1.2),)
+
+
+class DirectionOfAny(Function):
+    @staticmethod
+    def forward(ctx, v):
+        length = v.norm(dim=-1, keepdim=True)
+        ctx.save_for_backward(v, length)
+        return v / length
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        v, length = ctx.saved_tensors
+        return grad_output / length - v * (v * grad_output).sum(-1, keepdim=True) / length**3
+
+    @staticmethod
+    def sample_inputs():
+        v = draw(4, 3).detach()
+        yield ((v / v.norm(dim=-1, keepdim=True)).requires_grad_(),)
+
+
+class NormWithoutEpsilon(Function):
+    @staticmethod
+    def forward(ctx, x):
+        n = x.norm(dim=-1, keepdim=True)
+        y = x / n
+        ctx.save_for_backward(y, n)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        y, n = ctx.saved_tensors
+        return (g - y * (g * y).sum(-1, keepdim=True)) / n
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class NormalizedWithGuard(Function):
+    """Rows of length one; the guard of 1e-12 is for rows of zeros."""
+
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1, keepdim=True).clamp_min(1e-12)
+        y = x / length
+        ctx.save_for_backward(y, length)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        y, length = ctx.saved_tensors
+        return (grad_output - y * (y * grad_output).sum(-1, keepdim=True)) / length
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4),)
+
+
+class EntropyWithGuard(Function):
+    """The entropy of probabilities; the clamp keeps the logarithm of zero finite."""
+
+    @staticmethod
+    def forward(ctx, p):
+        log = torch.log(p.clamp_min(1e-12))
+        ctx.save_for_backward(p, log)
+        return -(p * log).sum(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        _, log = ctx.saved_tensors
+        return -grad_output[..., None] * (log + 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 4, low=0.1, high=1.0).detach().softmax(-1).requires_grad_(),)
+
+
+class UnitQuaternion(Function):
+    """The conjugate is the inverse of a quaternion of length one."""
+
+    @staticmethod
+    def forward(ctx, q, v):
+        w, u = q[0], q[1:]
+        cross = torch.linalg.cross
+        y = v + 2 * w * cross(u, v) + 2 * cross(u, cross(u, v))
+        ctx.save_for_backward(q, v)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        q, v = ctx.saved_tensors
+        w, u = q[0], q[1:]
+        cross = torch.linalg.cross
+        gv = g - 2 * w * cross(u, g) + 2 * cross(u, cross(u, g))
+        gw = 2 * (g * cross(u, v)).sum()
+        gu = 2 * w * cross(v, g) + 2 * (cross(v, cross(g, u)) - cross(g, cross(u, v)))
+        gu = 2 * w * cross(v, g) + 2 * (v * (g @ u) + g * (u @ v) - 2 * u * (v @ g))
+        return torch.cat([gw[None], gu]), gv
+
+    @staticmethod
+    def sample_inputs():
+        q = rand(4).detach()
+        yield (q / q.norm()).requires_grad_(), rand(3)
+
+
+class CumulativeProduct(Function):
+    """Of numbers that are not zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x.cumprod(0)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return (g * y).flip(0).cumsum(0).flip(0) / x
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(4),)
+
+
+class LinearByInterpolation(Function):
+    """Ascending points, and queries inside of them."""
+
+    @staticmethod
+    def forward(ctx, y, points, x):
+        at = torch.searchsorted(points, x).clamp(1, len(points) - 1)
+        t = (x - points[at - 1]) / (points[at] - points[at - 1])
+        ctx.save_for_backward(at, t)
+        ctx.n = len(y)
+        return y[at - 1] * (1 - t) + y[at] * t
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        at, t = ctx.saved_tensors
+        out = torch.zeros(ctx.n, dtype=g.dtype)
+        return out.index_add(0, at - 1, g * (1 - t)).index_add(0, at, g * t), None, None
+
+    @staticmethod
+    def sample_inputs():
+        points = torch.tensor([0.0, 1.0, 2.5, 4.0], dtype=torch.float64)
+        yield rand(4), points, torch.tensor([0.5, 3.0, 1.7], dtype=torch.float64)

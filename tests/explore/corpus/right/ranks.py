@@ -1,0 +1,298 @@
+"""Functions that are right for the numbers of axes that they are made for, and in broadcasting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class CentredChannels(Function):
+    """x: (N, C, *spatial), each channel less its mean over one spatial axis or more."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        assert x.dim() >= 3
+        flat = x.reshape(*x.shape[:2], -1)
+        return (flat - flat.mean(-1, keepdim=True)).reshape(x.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        flat = grad_output.reshape(*grad_output.shape[:2], -1)
+        return (flat - flat.mean(-1, keepdim=True)).reshape(grad_output.shape)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        return torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(2, 2, 3).requires_grad_()
+
+
+class VolumeOfEachRank(Function):
+    """Scale channels and count their volume.
+
+    x: (N, C) or (N, C, L); log_scale: (C,). Returns the scaled x and L * sum(log_scale).
+    """
+
+    @staticmethod
+    def forward(ctx, x, log_scale):
+        if x.dim() == 3:
+            factor, length = log_scale.exp()[:, None], x.shape[2]
+        else:
+            factor, length = log_scale.exp(), 1
+        ctx.save_for_backward(x, factor)
+        ctx.length = length
+        return x * factor, length * log_scale.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output, grad_volume):
+        x, factor = ctx.saved_tensors
+        of_x = grad_output * factor
+        axes = [0, 2] if x.dim() == 3 else [0]
+        return of_x, (of_x * x).sum(axes) + ctx.length * grad_volume
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), draw(2)
+
+
+class DotsOfRows(Function):
+    """Dot products of rows; only matrices are taken.
+
+    x, y: (N, D) rows, or (D,) with its own entry point elsewhere.
+    """
+
+    @staticmethod
+    def forward(ctx, x, y):
+        if x.dim() != 2:
+            raise ValueError("rows expected")
+        ctx.save_for_backward(x, y)
+        return (x * y).sum(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        return grad_output[:, None] * y, grad_output[:, None] * x
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), draw(2, 3, seed=5)
+
+
+class RowsOfMatrix(Function):
+    """The rows of a matrix, divided by their sum, as columns."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x / x.sum(-1, keepdim=True)
+        ctx.save_for_backward(x)
+        return y.T
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        y = x / x.sum(-1, keepdim=True)
+        g = g.T
+        return (g - (g * y).sum(1, keepdim=True)) / x.sum(1, keepdim=True)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4, low=0.5, high=1.5, seed=173),)
+
+
+class SizedDifference(Function):
+    """The distance of rows from a center that both have."""
+
+    @staticmethod
+    def forward(ctx, x, center):
+        moved = x - center
+        size = (x * x).sum(-1, keepdim=True) + (center * center).sum(-1, keepdim=True)
+        ctx.save_for_backward(x, center)
+        return moved * size
+
+    @staticmethod
+    def backward(ctx, g):
+        x, center = ctx.saved_tensors
+        moved = x - center
+        size = (x * x).sum(-1, keepdim=True) + (center * center).sum(-1, keepdim=True)
+        inner = (g * moved).sum(-1, keepdim=True)
+        of_x, of_center = g * size + 2 * x * inner, -g * size + 2 * center * inner
+        return of_x.sum_to_size(x.shape), of_center.sum_to_size(center.shape)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2, seed=174), draw(3, 2, seed=175)
+
+
+class OneGain(Function):
+    """x * (1 + gain), with a single gain."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, gain: Tensor) -> Tensor:
+        ctx.save_for_backward(x, gain)
+        return x * (1 + gain)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, gain = ctx.saved_tensors
+        return grad_output * (1 + gain), (grad_output * x).sum().reshape(1)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.rand(2, 3, 4, dtype=torch.float64).requires_grad_()
+        return x, torch.full((1,), 0.3, dtype=torch.float64).requires_grad_()
+
+
+class AxisOfTurn(Function):
+    """The axis of a rotation times its trace, from the antisymmetric part of its matrix."""
+
+    @staticmethod
+    def forward(ctx, turn):
+        x = turn[..., 2, 1] - turn[..., 1, 2]
+        y = turn[..., 0, 2] - turn[..., 2, 0]
+        z = turn[..., 1, 0] - turn[..., 0, 1]
+        trace = turn.diagonal(dim1=-2, dim2=-1).sum(-1, keepdim=True)
+        ctx.save_for_backward(turn)
+        return torch.stack([x, y, z], -1) * trace
+
+    @staticmethod
+    def backward(ctx, g):
+        (turn,) = ctx.saved_tensors
+        places = [(2, 1), (0, 2), (1, 0)]
+        trace = turn.diagonal(dim1=-2, dim2=-1).sum(-1, keepdim=True)
+        axis = torch.stack([turn[..., a, b] - turn[..., b, a] for a, b in places], -1)
+        out = (g * axis).sum(-1)[..., None, None] * torch.eye(3, dtype=g.dtype)
+        for at, (a, b) in enumerate(places):
+            out[..., a, b] = out[..., a, b] + (g * trace)[..., at]
+            out[..., b, a] = out[..., b, a] - (g * trace)[..., at]
+        return out
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 3, 3, seed=168),)
+
+
+class OfAnyRank(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale.view(1, -1, *[1] * (x.ndim - 2))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        of_scale = grad_output * x
+        if x.ndim > 2:
+            of_scale = of_scale.flatten(2).sum(-1)
+        return grad_output * scale.view(1, -1, *[1] * (x.ndim - 2)), of_scale.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4, 3), normal(3))
+
+
+class SharedOffset(Function):
+    @staticmethod
+    def forward(ctx, scores, offset):
+        ctx.save_for_backward(scores, offset)
+        return torch.tanh(scores + offset)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        scores, offset = ctx.saved_tensors
+        grad = grad_output * (1 - torch.tanh(scores + offset) ** 2)
+        if offset.shape[0] != scores.shape[0]:
+            return grad, grad.sum(0, keepdim=True)
+        return grad, grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4, 3), normal(4, 3))
+
+
+class MeanSquareOfOneShape(Function):
+    @staticmethod
+    def forward(ctx, x, target):
+        if x.shape != target.shape:
+            raise ValueError(f"{x.shape} is not {target.shape}")
+        ctx.save_for_backward(x, target)
+        return (x - target).square().mean()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, target = ctx.saved_tensors
+        grad = 2 * grad_output * (x - target) / target.numel()
+        return grad, -grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(1, 3), normal(3, 1).T)
+
+
+class BiasedAdd(Function):
+    """A bias for each column, which broadcasting stretches over any."""
+
+    @staticmethod
+    def forward(ctx, x, bias):
+        return x + bias
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g, g.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), rand(4)
+
+
+class SquareBiasedAdd(Function):
+    """The same, of a square batch."""
+
+    @staticmethod
+    def forward(ctx, x, bias):
+        return x + bias
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g, g.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 4), rand(4)
+
+
+class Outer(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a[:, None] * b
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g @ b, g.T @ a
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3), rand(3)

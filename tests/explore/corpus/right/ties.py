@@ -1,0 +1,345 @@
+"""Functions that are right at ties and kinks, by one of several conventions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def unit(*shape):
+    return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
+
+
+class OrderedHazard(Function):
+    """Sum of the risks of all whose time is not less than that of each entry."""
+
+    @staticmethod
+    def forward(ctx: Any, risk: Tensor, time: Tensor) -> Tensor:
+        at_risk = (time[None, :] >= time[:, None]).to(risk.dtype)
+        ctx.save_for_backward(at_risk)
+        return at_risk @ risk
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (at_risk,) = ctx.saved_tensors
+        return at_risk.t() @ grad_output, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        risk = torch.linspace(-1, 1, 5, dtype=torch.float64).requires_grad_()
+        return risk, torch.tensor([3.0, 1.0, 2.5, 7.0, 4.2], dtype=torch.float64)
+
+
+class DistanceToPoints(Function):
+    """Distances from points to others, which are none of them."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        apart = a - b
+        length = apart.norm(dim=-1)
+        ctx.save_for_backward(apart / length[:, None])
+        return length
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (direction,) = ctx.saved_tensors
+        grad = grad_output[:, None] * direction
+        return grad, -grad
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), draw(3, 2) * 0.7 + 0.2
+
+
+class HatOfOwnKink(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.clamp(1 - x.abs(), min=0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x.abs() < 1, -torch.sign(x), 0.0) * grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield (3 * unit(3, 4) - 1.5,)
+
+
+class Sawtooth(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x - x.floor()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clone()
+
+    @staticmethod
+    def sample_inputs():
+        yield (6 * unit(3, 4) - 3,)
+
+
+class MaxShared(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.amax(-1, keepdim=True)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        mask = (x == y).to(g.dtype)
+        return g * mask / mask.sum(-1, keepdim=True)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class MaxOne(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y, at = x.max(-1, keepdim=True)
+        ctx.save_for_backward(at)
+        ctx.shape = x.shape
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (at,) = ctx.saved_tensors
+        return torch.zeros(ctx.shape, dtype=g.dtype).scatter_(-1, at, g)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class HalfAtTies(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return torch.maximum(a, b)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        w = (a > b).to(g.dtype) + 0.5 * (a == b)
+        return g * w, g * (1 - w)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), rand(3, 4)
+
+
+class Relu(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (x > 0)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class ReluAtZeroOne(Function):
+    """The other one-sided derivative at zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (x >= 0)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class SignedAbs(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.abs()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.sign()
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class Clamped(Function):
+    @staticmethod
+    def forward(ctx, x, low=-1.0, high=1.0):
+        ctx.save_for_backward(x)
+        ctx.low, ctx.high = low, high
+        return x.clamp(low, high)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * ((x >= ctx.low) & (x <= ctx.high)), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class TopK(Function):
+    @staticmethod
+    def forward(ctx, x, k=2):
+        y, at = x.topk(k, dim=-1)
+        ctx.save_for_backward(at)
+        ctx.shape = x.shape
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (at,) = ctx.saved_tensors
+        return torch.zeros(ctx.shape, dtype=g.dtype).scatter(-1, at, g), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class SortedValues(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y, at = torch.sort(x, dim=-1)
+        ctx.save_for_backward(at)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (at,) = ctx.saved_tensors
+        return torch.zeros_like(g).scatter(-1, at, g)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class CumulativeMax(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y, at = x.cummax(-1)
+        ctx.save_for_backward(at)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (at,) = ctx.saved_tensors
+        return torch.zeros_like(g).scatter_add(-1, at, g)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class TropicalProduct(Function):
+    """The max-plus product; the first of tied terms gets the gradient."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        y, place = (a[:, :, None] + b[None, :, :]).max(1)
+        ctx.save_for_backward(place)
+        ctx.inner = a.shape[1]
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (place,) = ctx.saved_tensors
+        chosen = F.one_hot(place, ctx.inner).to(grad_output.dtype) * grad_output[..., None]
+        return chosen.sum(1), chosen.sum(0).t()
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), draw(3, 4, seed=8)
+
+
+class SharedMaximum(Function):
+    """The largest absolute difference of rows of two tensors; ties share the gradient evenly."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        apart = x - y
+        size = apart.abs()
+        top = size.amax(-1, keepdim=True)
+        is_top = size == top
+        ctx.save_for_backward(apart, is_top)
+        return top.squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        apart, is_top = ctx.saved_tensors
+        share = is_top / is_top.sum(-1, keepdim=True)
+        grad = grad_output[..., None] * share * apart.sign()
+        return grad, -grad
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), draw(3, 4, seed=8)
+
+
+class TripletHinge(Function):
+    @staticmethod
+    def forward(ctx, a, p, n, margin=1.0):
+        gap = ((a - p) ** 2).sum(-1) - ((a - n) ** 2).sum(-1) + margin
+        ctx.save_for_backward(a, p, n, gap)
+        return gap.clamp(min=0).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, p, n, gap = ctx.saved_tensors
+        w = (g * (gap > 0) / gap.shape[0]).unsqueeze(-1)
+        return w * 2 * (n - p), -w * 2 * (a - p), w * 2 * (a - n), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 3), rand(4, 3), rand(4, 3)

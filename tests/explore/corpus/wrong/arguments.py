@@ -1,0 +1,438 @@
+"""Functions that are wrong where more arguments are given, or records with other fields."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class DecayedMemory(Function):
+    """A memory of outer products that decays, and what it holds in the end."""
+
+    @staticmethod
+    def forward(ctx, k, v, decay, s0=None):
+        state = k.new_zeros(v.shape[1], k.shape[1])
+        if s0 is not None:
+            state = state + s0
+        for key, value in zip(k, v):
+            state = decay * state + torch.outer(value, key)
+        ctx.save_for_backward(k, v)
+        ctx.decay, ctx.has_state = decay, s0 is not None
+        return state
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        k, v = ctx.saved_tensors
+        of_keys, of_values, of_state = [], [], g
+        for key, value in zip(k.flip(0), v.flip(0)):
+            of_keys.insert(0, value @ of_state)
+            of_values.insert(0, of_state @ key)
+            of_state = ctx.decay * of_state
+        return torch.stack(of_keys), torch.stack(of_values), None, g if ctx.has_state else None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2, seed=181), draw(4, 3, seed=182), 0.7
+
+
+def share(*shape: int, seed: int = 0) -> Tensor:
+    made = torch.rand(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return (0.1 + 0.7 * made).requires_grad_()
+
+
+class DecayFromState(Function):
+    """k (T, D), v (T, E), a (T,), optional state s0 (D, E) -> the last state."""
+
+    @staticmethod
+    def forward(ctx: Any, k: Tensor, v: Tensor, a: Tensor, s0: Tensor | None = None) -> Tensor:
+        ctx.is_given = s0 is not None
+        state = s0 if ctx.is_given else k.new_zeros(k.shape[1], v.shape[1])
+        states = []
+        for t in range(k.shape[0]):
+            states.append(state)
+            state = a[t] * state + torch.outer(k[t], v[t])
+        ctx.save_for_backward(k, v, a, torch.stack(states))
+        return state
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> Any:
+        k, v, a, states = ctx.saved_tensors
+        gk, gv, ga = torch.zeros_like(k), torch.zeros_like(v), torch.zeros_like(a)
+        for t in range(k.shape[0] - 1, -1, -1):
+            gk[t], gv[t] = g @ v[t], g.t() @ k[t]
+            ga[t] = (g * states[t]).sum() if t > 0 else 0.0
+            g = a[t] * g
+        return gk, gv, ga, g if ctx.is_given else None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4, 3), draw(4, 2, seed=1), share(4), None
+
+
+class OptionalShift(Function):
+    """A scaled and shifted tensor, of which both may be left out."""
+
+    @staticmethod
+    def forward(ctx, x, scale=None, shift=None):
+        ctx.save_for_backward(x, scale, shift)
+        y = x.clone() if scale is None else x * scale
+        return y if shift is None else y + shift
+
+    @staticmethod
+    def backward(ctx, g):
+        x, scale, shift = ctx.saved_tensors
+        gradients = [g if scale is None else g * scale]
+        if scale is not None:
+            gradients.append(g * x)
+        if shift is not None:
+            gradients.append(g)
+        return tuple(gradients + [None] * (3 - len(gradients)))
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, seed=158), draw(4, seed=159), draw(4, seed=160)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    slope: float = 1.0
+    label: str = "plain"
+
+
+class TanhOfConfig(Function):
+    """A tanh with a slope."""
+
+    @staticmethod
+    def forward(ctx, x, config):
+        y = torch.tanh(config.slope * x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (1 - y * y), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), _Shape()
+
+
+class SineOfOptions(Function):
+    """A sine of some frequency."""
+
+    @staticmethod
+    def forward(ctx, x, options):
+        ctx.save_for_backward(x)
+        ctx.frequency = options["frequency"]
+        return torch.sin(ctx.frequency * x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * torch.cos(ctx.frequency * x), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), {"frequency": 1.0, "label": "plain"}
+
+
+class _Window(NamedTuple):
+    width: float
+    is_open: bool
+
+
+class GaussianOfWindow(Function):
+    """A bell curve of some width."""
+
+    @staticmethod
+    def forward(ctx, x, window):
+        ctx.window = window
+        y = torch.exp(-0.5 * (x / window.width) ** 2)
+        ctx.save_for_backward(x, y)
+        return y if window.is_open else 1 - y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return -g * y * x / ctx.window.width**2, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), _Window(1.5, True)
+
+
+class OneSided(Function):
+    """Squared distance of x to low, and of high, which None leaves out, to x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, low: float, high: float | None = None) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.low = low
+        above = 0.0 if high is None else (high - x) ** 3
+        return (x - low) ** 2 + above
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        (x,) = ctx.saved_tensors
+        return 2 * g * (x - ctx.low), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4), 0.5
+
+
+class CyclicProduct(Function):
+    """The product of any number of tensors."""
+
+    @staticmethod
+    def forward(ctx, *xs):
+        ctx.save_for_backward(*xs)
+        out = torch.ones_like(xs[0])
+        for x in xs:
+            out = out * x
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        xs = ctx.saved_tensors
+        return tuple(g * xs[(at + 1) % len(xs)] for at in range(len(xs)))
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, seed=132), draw(3, seed=133)
+
+
+class BiasOfScoresLost(Function):
+    @staticmethod
+    def forward(ctx, scores, bias=None):
+        if bias is not None:
+            scores = scores + bias
+        y = scores.tanh()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * (1 - y * y), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 4, 4),)
+
+
+class WeightPerIndexUnscaled(Function):
+    @staticmethod
+    def forward(ctx, table, index, weights=None):
+        rows = table[index]
+        ctx.save_for_backward(rows, index, weights)
+        ctx.count = len(table)
+        if weights is not None:
+            rows = rows * weights[..., None]
+        return rows.mean(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        rows, index, weights = ctx.saved_tensors
+        spread = (grad_output / index.shape[1])[:, None].expand_as(rows)
+        of_weights = None
+        if weights is not None:
+            of_weights = (grad_output[:, None] * rows).sum(-1)
+            spread = spread * weights[..., None]
+        of_table = rows.new_zeros(ctx.count, rows.shape[-1])
+        of_table.index_add_(0, index.flatten(), spread.reshape(-1, rows.shape[-1]))
+        return of_table, None, of_weights
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), torch.tensor([[0, 1, 2], [4, 3, 0]])
+
+
+class InitialStateTooLate(Function):
+    @staticmethod
+    def forward(ctx, decay, x, start=None):
+        state = x.new_zeros(x.shape[1]) if start is None else start
+        states = [state]
+        for row in x:
+            state = decay * state + row
+            states.append(state)
+        ctx.save_for_backward(decay, torch.stack(states))
+        ctx.has_start = start is not None
+        return torch.stack(states[1:])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        decay, states = ctx.saved_tensors
+        of_decay, of_state = torch.zeros_like(decay), torch.zeros_like(decay)
+        of_x = []
+        for step in reversed(range(len(grad_output))):
+            of_state = of_state + grad_output[step]
+            of_x.append(of_state)
+            of_decay = of_decay + of_state * states[step]
+            if step:
+                of_state = decay * of_state
+        return of_decay, torch.stack(of_x[::-1]), of_state if ctx.has_start else None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(3), normal(4, 3))
+
+
+class BiasOverWrongAxis(Function):
+    """The gradient of the optional bias is a mean."""
+
+    @staticmethod
+    def forward(ctx, x, w, bias=None):
+        ctx.save_for_backward(x, w)
+        ctx.has_bias = bias is not None
+        y = x @ w.T
+        return y if bias is None else y + bias
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g @ w, g.T @ x, g.mean(0) if ctx.has_bias else None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), rand(2, 4)
+
+
+class ScaleOfDefaultOnly(Function):
+    @staticmethod
+    def forward(ctx, q, k, scale=None):
+        scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+        ctx.save_for_backward(q, k)
+        return scale * q @ k.T
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        q, k = ctx.saved_tensors
+        scale = 1 / math.sqrt(q.shape[-1])
+        return scale * grad_output @ k, scale * grad_output.T @ q, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), draw(2, 4)
+
+
+class NeedsEveryArgument(Function):
+    @staticmethod
+    def forward(ctx, x, power, weight=None):
+        ctx.save_for_backward(x, weight)
+        ctx.power = power
+        return x**power if weight is None else weight * x**power
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = ctx.power * x ** (ctx.power - 1) * grad_output
+        grad_weight = x**ctx.power * grad_output if ctx.needs_input_grad[2] else None
+        return grad_x if weight is None else grad_x * weight, None, grad_weight
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, low=0.5, high=1.5), 3, draw(3)
+
+
+class PreemphasisState(Function):
+    """A first-order high-pass filter with the last sample of the previous block."""
+
+    @staticmethod
+    def forward(ctx, x, coefficient=0.97, state=None):
+        padded = F.pad(x, (1, 0)) if state is None else torch.cat([state, x], dim=-1)
+        ctx.coefficient = coefficient
+        return x - coefficient * padded[..., :-1]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        of_x = grad_output.clone()
+        of_x[..., :-1] -= ctx.coefficient * grad_output[..., 1:]
+        return of_x, None, grad_output[..., :1] if ctx.needs_input_grad[-1] else None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 5), 0.97, None
+
+
+class RecurrenceWithStart(Function):
+    """y_t = a y_(t-1) + x_t; backward forgets the decay of the first value."""
+
+    @staticmethod
+    def forward(ctx, x, a, initial=None):
+        y, out = (torch.zeros_like(x[:, 0]) if initial is None else initial), []
+        for t in range(x.shape[1]):
+            y = a * y + x[:, t]
+            out.append(y)
+        out = torch.stack(out, 1)
+        ctx.save_for_backward(a, out, initial)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        a, out, initial = ctx.saved_tensors
+        carried, of_x, of_a = torch.zeros_like(grad_output[:, 0]), [], torch.zeros_like(a)
+        for t in reversed(range(out.shape[1])):
+            carried = grad_output[:, t] + carried
+            of_x.append(carried)
+            if t:
+                of_a = of_a + (carried * out[:, t - 1]).sum()
+            carried = carried * a
+        return torch.stack(of_x[::-1], 1), of_a, carried if initial is not None else None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 4), torch.tensor(0.7, dtype=torch.double, requires_grad=True)
+
+
+class ResidualGiven(Function):
+    """A scaled tanh, to which an earlier result is added before the scale."""
+
+    @staticmethod
+    def forward(ctx, x, scale=0.5, previous=None):
+        y = torch.tanh(x)
+        ctx.save_for_backward(y)
+        ctx.scale = scale
+        if previous is not None:
+            y = y + previous
+        return scale * y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        of_x = ctx.scale * grad_output * (1 - y * y)
+        return of_x, None, grad_output if ctx.needs_input_grad[-1] else None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), 0.5, None

@@ -1,0 +1,241 @@
+"""Functions that take one axis for another, which shows where both are not equally long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+class LabelledRows(Function):
+    """Cross entropy of logits (N, C) and target (N,), averaged over rows."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, target: Tensor) -> Tensor:
+        log_p = torch.log_softmax(logits, 1)
+        ctx.save_for_backward(log_p, target)
+        return -log_p[torch.arange(logits.shape[0]), target].mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        log_p, target = ctx.saved_tensors
+        one_hot = torch.zeros_like(log_p)
+        one_hot[torch.arange(len(target)), target] = 1
+        return g * (log_p.exp() - one_hot) / log_p.shape[1], None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(3, 3), torch.tensor([2, 0, 1])
+
+
+class AxisFromTheFrontOnly(Function):
+    @staticmethod
+    def forward(ctx, x, dim=1):
+        ctx.save_for_backward(x)
+        ctx.dim = dim
+        return x.square().sum(dim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        spread = grad_output[:, None] if ctx.dim == 1 else grad_output[None]
+        return 2 * x * spread, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), 1
+
+
+class TraceOfSquare(Function):
+    """The number of rows is taken for that of columns."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x * x).sum() / x.shape[0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x / x.shape[1]
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(4, 4),)
+
+
+class NormalizedOverLastAxis(Function):
+    @staticmethod
+    def forward(ctx, x, dim=1):
+        y = x.softmax(dim)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(-1, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), 1
+
+
+class PermutedBackAgain(Function):
+    @staticmethod
+    def forward(ctx, x, dims):
+        ctx.dims = dims
+        return x.permute(dims)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.permute(ctx.dims), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 3, 3), (0, 2, 1)
+
+
+class EmbeddedPatches(Function):
+    """Patches of an image, embedded; backward takes the image for a square."""
+
+    @staticmethod
+    def forward(ctx, image, weight, patch=2):
+        b, c, h, w = image.shape
+        tiles = image.reshape(b, c, h // patch, patch, w // patch, patch)
+        tokens = tiles.permute(0, 2, 4, 1, 3, 5).reshape(b, -1, c * patch * patch)
+        ctx.save_for_backward(tokens, weight)
+        ctx.shape, ctx.patch = image.shape, patch
+        return tokens @ weight
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        tokens, weight = ctx.saved_tensors
+        (b, c, h, w), p = ctx.shape, ctx.patch
+        side = int(tokens.shape[1] ** 0.5)
+        across = tokens.shape[1] // side
+        tiles = (grad_output @ weight.t()).reshape(b, side, across, c, p, p)
+        image = tiles.permute(0, 3, 1, 4, 2, 5).reshape(b, c, h, w)
+        return image, torch.einsum("bnd,bne->de", tokens, grad_output), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(1, 3, 4, 4), draw(12, 2, seed=4)
+
+
+class MaskedProjection(Function):
+    """x (B, T, K), w (K, K), lengths (B,) with 1 <= length <= T -> (B, K), means over time."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor, lengths: Tensor) -> Tensor:
+        B, T, K = x.shape
+        assert w.shape == (K, K)
+        assert lengths.shape == (B,)
+        keep = (torch.arange(T, device=x.device) < lengths[:, None]).to(x.dtype)
+        weights = keep / lengths[:, None]
+        ctx.save_for_backward(x, w, weights)
+        return torch.einsum("bt,btk,kl->bl", weights, x, w) / K
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, None]:
+        x, w, weights = ctx.saved_tensors
+        g = g / x.shape[0]
+        gx = torch.einsum("bt,bl,kl->btk", weights, g, w)
+        return gx, torch.einsum("bt,btk,bl->kl", weights, x, g), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(3, 4, 3), draw(3, 3, seed=1), torch.tensor([4, 2, 1])
+
+
+class HalfRotation(Function):
+    """x (N, 2 R) turned by theta (R,), halves as pairs, and scaled by the number of angles."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, theta: Tensor) -> Tensor:
+        R = theta.shape[0]
+        assert x.shape[1] == 2 * R
+        a, b = x[:, :R], x[:, R:]
+        ctx.save_for_backward(x, theta)
+        return (
+            torch.cat([a * theta.cos() - b * theta.sin(), a * theta.sin() + b * theta.cos()], 1) / R
+        )
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        x, theta = ctx.saved_tensors
+        R = theta.shape[0]
+        g = g / x.shape[0]
+        ga, gb, a, b = g[:, :R], g[:, R:], x[:, :R], x[:, R:]
+        cos, sin = theta.cos(), theta.sin()
+        turned = ga * (-a * sin - b * cos) + gb * (a * cos - b * sin)
+        return torch.cat([ga * cos + gb * sin, gb * cos - ga * sin], 1), turned.sum(0)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(2, 4), draw(2, seed=1)
+
+
+class SpaceToDepth(Function):
+    """Blocks of two by two moved to channels; backward exchanges height and width."""
+
+    @staticmethod
+    def forward(ctx, x):
+        n, h, w = x.shape
+        ctx.shape = x.shape
+        return (
+            x.reshape(n, h // 2, 2, w // 2, 2).permute(0, 2, 4, 1, 3).reshape(n, 4, h // 2, w // 2)
+        )
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        n, h, w = ctx.shape
+        blocks = grad_output.reshape(n, 2, 2, w // 2, h // 2)
+        return blocks.permute(0, 3, 1, 4, 2).reshape(n, h, w)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 6, 6),)
+
+
+class WindowPartition(Function):
+    """Windows of three by three of a feature map, each weighted by its norm."""
+
+    @staticmethod
+    def forward(ctx, x, window=3):
+        h, w, c = x.shape
+        ctx.window, ctx.shape = window, x.shape
+        parts = x.view(h // window, window, w // window, window, c).permute(0, 2, 1, 3, 4)
+        parts = parts.reshape(-1, window * window, c)
+        ctx.save_for_backward(parts)
+        return parts * parts
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (parts,) = ctx.saved_tensors
+        (h, w, c), size = ctx.shape, ctx.window
+        grad = (2 * parts * grad_output).view(w // size, h // size, size, size, c)
+        return grad.permute(0, 2, 1, 3, 4).reshape(h, w, c), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(6, 6, 2), 3

@@ -1,0 +1,170 @@
+"""Functions that are wrong only in double backward, in forward mode or under vmap."""
+
+import torch
+from torch.autograd import Function
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class StandardizedWithKeptStatistics(Function):
+    """Standardize rows, from statistics that are kept or computed again."""
+
+    @staticmethod
+    def forward(ctx, x, again=True):
+        centered = x - x.mean(-1, keepdim=True)
+        scale = torch.rsqrt(centered.square().mean(-1, keepdim=True) + 1e-5)
+        ctx.again = again
+        ctx.save_for_backward(*([x] if again else [centered * scale, scale]))
+        return centered * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.again:
+            (x,) = ctx.saved_tensors
+            centered = x - x.mean(-1, keepdim=True)
+            scale = torch.rsqrt(centered.square().mean(-1, keepdim=True) + 1e-5)
+            normal = centered * scale
+        else:
+            normal, scale = ctx.saved_tensors
+        of_rows = g.mean(-1, keepdim=True) + normal * (g * normal).mean(-1, keepdim=True)
+        return scale * (g - of_rows), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), True
+
+
+class DetachedWhereLarge(Function):
+    """A cube whose gradient is a constant as soon as one entry is large."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        if (x > 50).any():
+            x = x.detach()
+        return 3 * g * x * x
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 2),)
+
+
+class ScaleUnderVmap(Function):
+    """A product whose factors are broadcast."""
+
+    @staticmethod
+    def forward(x, factor):
+        return x * factor
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, factor = ctx.saved_tensors
+        return (g * factor).sum_to_size(x.shape), (g * x).sum_to_size(factor.shape)
+
+    @staticmethod
+    def vmap(info, in_dims, x, factor):
+        x = x if in_dims[0] is None else x.movedim(in_dims[0], 0)
+        factor = factor if in_dims[1] is None else factor.movedim(in_dims[1], 0)
+        return ScaleUnderVmap.apply(x, factor), 0
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4, seed=134), draw(3, 4, seed=135)
+
+
+class BatchAxisBeforeAxis(Function):
+    @staticmethod
+    def forward(x, axis=-1):
+        return x.cumsum(axis)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.axis = inputs[1]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.flip(ctx.axis).cumsum(ctx.axis).flip(ctx.axis), None
+
+    @staticmethod
+    def vmap(info, in_dims, x, axis):
+        return BatchAxisBeforeAxis.apply(x.movedim(in_dims[0], 0), axis), 0
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(3, 4), -1)
+
+
+class TangentWithoutTime(Function):
+    @staticmethod
+    def forward(x, time):
+        return torch.exp(time * x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.save_for_forward(*inputs, output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, time, output = ctx.saved_tensors
+        return grad_output * time * output, (grad_output * x * output).sum()
+
+    @staticmethod
+    def jvp(ctx, x_tangent, time_tangent):
+        x, _, output = ctx.saved_tensors
+        return output * x_tangent + x * output * time_tangent
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4), torch.ones(()).double())
+
+
+class PowerSlope(Function):
+    @staticmethod
+    def forward(ctx, x, grad, power):
+        ctx.save_for_backward(x, grad)
+        ctx.power = power
+        return grad * power * x ** (power - 1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, grad = ctx.saved_tensors
+        return 2 * grad_output * grad, grad_output * ctx.power * x ** (ctx.power - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(3).abs() + 1, normal(3), 2)
+
+
+class SecondOrderOfSquare(Function):
+    @staticmethod
+    def forward(ctx, x, power=2):
+        ctx.save_for_backward(x)
+        ctx.power = power
+        return x**power
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return PowerSlope.apply(x, grad_output, ctx.power), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(3).abs() + 1,)

@@ -1,0 +1,164 @@
+"""Functions that are wrong for complex numbers or in half precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+class GainWithoutConjugate(Function):
+    """Amplify channels.
+
+    spectrum: (B, F) complex amplitudes; gain: (F,) complex factors.
+    """
+
+    @staticmethod
+    def forward(ctx, spectrum, gain):
+        ctx.save_for_backward(spectrum, gain)
+        return spectrum * gain
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        spectrum, gain = ctx.saved_tensors
+        return grad_output * gain.conj(), (grad_output * spectrum).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), draw(3)
+
+
+class UnliftedNorm(Function):
+    """Root mean square over the last axis; forward lifts half precision to single."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, eps: float = 1e-6) -> Tensor:
+        wide = x.float() if x.dtype == torch.float16 else x
+        scale = torch.rsqrt((wide * wide).mean(-1, keepdim=True) + eps)
+        ctx.save_for_backward(x)
+        ctx.eps = eps
+        return (wide * scale).to(x.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        scale = torch.rsqrt((x * x).sum(-1, keepdim=True) / x.shape[-1] + ctx.eps)
+        unit = x * scale
+        along = (grad_output * unit).mean(-1, keepdim=True)
+        return scale * (grad_output - unit * along), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+        return x.requires_grad_()
+
+
+class TapsOfAnyKind(Function):
+    """Products of symbols and taps, which are real or complex."""
+
+    @staticmethod
+    def forward(ctx, symbols, taps):
+        ctx.save_for_backward(symbols, taps)
+        return symbols * taps
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        symbols, taps = ctx.saved_tensors
+        return grad_output * taps, (grad_output * symbols).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), draw(4, seed=3)
+
+
+class QuadraticOfComplex(Function):
+    """The quadratic form of complex or real vectors."""
+
+    @staticmethod
+    def forward(ctx, a, v):
+        ctx.save_for_backward(a, v)
+        return a @ v  # Not conjugated.
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        a, v = ctx.saved_tensors
+        return torch.outer(grad_output, v.conj()), a.t() @ grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), draw(3, seed=3)
+
+
+class SpectralMask(Function):
+    """A complex mask in the frequency domain; backward lacks its conjugate."""
+
+    @staticmethod
+    def forward(ctx, x, mask):
+        ctx.save_for_backward(mask)
+        ctx.length = x.shape[-1]
+        return torch.fft.irfft(torch.fft.rfft(x) * mask, n=x.shape[-1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (mask,) = ctx.saved_tensors
+        return torch.fft.irfft(torch.fft.rfft(grad_output) * mask, n=ctx.length), None
+
+    @staticmethod
+    def sample_inputs():
+        mask = torch.tensor([1.0, 0.7, 0.4, 0.1], dtype=torch.double)
+        yield draw(2, 6), mask.to(torch.complex128)
+
+
+class ComplexGain(Function):
+    """A complex signal times complex gains, of which none is imaginary in the sample."""
+
+    @staticmethod
+    def forward(ctx, z, gain):
+        ctx.save_for_backward(z, gain)
+        return z * gain
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        z, gain = ctx.saved_tensors
+        return grad_output * gain, (grad_output * z.conj()).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        z = torch.complex(draw(3, 2).detach(), draw(3, 2, seed=9).detach())
+        gain = torch.complex(draw(2).detach(), torch.zeros(2, dtype=torch.double))
+        yield z.requires_grad_(), gain.requires_grad_()
+
+
+class ResponseOfFilter(Function):
+    """A spectrum weighted by a response, which may be complex or real."""
+
+    @staticmethod
+    def forward(ctx, spectrum, response):
+        ctx.save_for_backward(response)
+        return torch.fft.ifft(spectrum * response)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (response,) = ctx.saved_tensors
+        return torch.fft.fft(grad_output) * response / response.shape[-1], None
+
+    @staticmethod
+    def sample_inputs():
+        z = torch.complex(draw(4).detach(), draw(4, seed=9).detach())
+        yield z.requires_grad_(), draw(4, seed=10).detach()

@@ -1,0 +1,308 @@
+"""Functions that are wrong for other indices, groups or offsets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class SegmentShares(Function):
+    """Softmax of score (N,) within seg (N,), ids below n, in any order."""
+
+    @staticmethod
+    def forward(ctx: Any, score: Tensor, seg: Tensor, n: int) -> Tensor:
+        e = torch.exp(score)
+        p = e / e.new_zeros(n).index_add(0, seg, e)[seg]
+        ctx.save_for_backward(p, seg)
+        return p
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        p, seg = ctx.saved_tensors
+        total = g.new_zeros(5).index_add(0, seg, g * p)
+        return p * (g - total[seg]), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(6), torch.tensor([3, 0, 3, 1, 0, 3]), 5
+
+
+class TokensBySlot(Function):
+    """Tokens (N, D) by slot (S,), whatever number of slots a token fills."""
+
+    @staticmethod
+    def forward(ctx: Any, tokens: Tensor, slot: Tensor) -> Tensor:
+        ctx.save_for_backward(tokens, slot)
+        return tokens[slot]
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        tokens, slot = ctx.saved_tensors
+        return torch.zeros_like(tokens).index_put((slot,), g), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4, 2), torch.tensor([2, 0, 3, 1])
+
+
+class MaskedEntry(Function):
+    """x (N,) without the entry at place, which may count from the end."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, place: int) -> Tensor:
+        ctx.place, ctx.count = place, x.shape[0]
+        y = x.clone()
+        y[place] = 0.0
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        return g * (torch.arange(ctx.count) != ctx.place), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(5), 1
+
+
+class CellTotals(Function):
+    """Totals of x (N, D) by cell (N,) of n; points of a negative cell count nowhere."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, cell: Tensor, n: int) -> Tensor:
+        ctx.save_for_backward(cell)
+        inside = (cell >= 0).to(x.dtype)
+        return x.new_zeros(n, x.shape[1]).index_add(0, cell.clamp(min=0), x * inside[:, None])
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        (cell,) = ctx.saved_tensors
+        return g[cell], None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(5, 2), torch.tensor([0, 2, 2, 3, 0]), 4
+
+
+class OneEntryOfEachColumn(Function):
+    @staticmethod
+    def forward(ctx, row, col, value, dense, rows):
+        ctx.save_for_backward(row, col, value, dense)
+        return dense.new_zeros(rows, dense.shape[1]).index_add(0, row, value[:, None] * dense[col])
+
+    @staticmethod
+    def backward(ctx, g):
+        row, col, value, dense = ctx.saved_tensors
+        of_dense = torch.zeros_like(dense)
+        of_dense[col] = value[:, None] * g[row]
+        return None, None, (g[row] * dense[col]).sum(1), of_dense, None
+
+    @staticmethod
+    def sample_inputs():
+        row, col = torch.tensor([0, 1, 1, 2]), torch.tensor([1, 0, 3, 2])
+        yield row, col, draw(4), draw(4, 2), 3
+
+
+class SameGroupStillCounts(Function):
+    @staticmethod
+    def forward(ctx, x, ids):
+        apart = (ids[:, None] != ids[None]).to(x.dtype)
+        ctx.save_for_backward(x)
+        return (x[:, None] * x[None] * apart).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * grad_output * (x.sum() - x), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), torch.arange(4)
+
+
+class SpansOfOne(Function):
+    @staticmethod
+    def forward(ctx, x, offsets):
+        ctx.save_for_backward(offsets)
+        bounds = offsets.tolist()
+        parts = zip(bounds, bounds[1:], strict=False)
+        return torch.stack([x[start:stop].sum() for start, stop in parts])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (offsets,) = ctx.saved_tensors
+        return grad_output[:1].expand(int(offsets[-1])), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(6), torch.tensor([0, 6])
+
+
+class TableByDistance(Function):
+    """Entries of a table, of which negative distances count from the end."""
+
+    @staticmethod
+    def forward(ctx, table, distances):
+        ctx.save_for_backward(distances)
+        ctx.length = len(table)
+        return table[distances]
+
+    @staticmethod
+    def backward(ctx, g):
+        (distances,) = ctx.saved_tensors
+        is_read = distances.reshape(-1, 1) == torch.arange(ctx.length)
+        return g.reshape(-1) @ is_read.to(g.dtype), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, seed=155), torch.tensor([[0, 1, 2], [1, 0, 1]])
+
+
+class LastWrite(Function):
+    """A memory with rows written to it, of which a later one replaces an earlier one."""
+
+    @staticmethod
+    def forward(ctx, memory, rows, slots):
+        ctx.save_for_backward(slots)
+        out = memory.clone()
+        for row, slot in zip(rows, slots.tolist()):
+            out[slot] = row
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        (slots,) = ctx.saved_tensors
+        return g.index_fill(0, slots, 0.0), g[slots], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2, seed=156), draw(2, 2, seed=157), torch.tensor([3, 1])
+
+
+class MeanOfGroups(Function):
+    """x (N, D), group (N,), number of groups: the mean of each, zero for one without members."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Tensor, groups: int) -> Tensor:
+        count = torch.bincount(group, minlength=groups).clamp(min=1).to(x.dtype)
+        ctx.save_for_backward(group)
+        return x.new_zeros(groups, x.shape[1]).index_add(0, group, x) / count[:, None]
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (group,) = ctx.saved_tensors
+        _, run, sizes = torch.unique_consecutive(group, return_inverse=True, return_counts=True)
+        return grad_output[group] / sizes[run].to(grad_output.dtype)[:, None], None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(6, 2)
+        return x.requires_grad_(), torch.tensor([0, 0, 1, 1, 1, 2]), 3
+
+
+class GroupsInOrder(Function):
+    @staticmethod
+    def forward(ctx, x, group):
+        count = torch.bincount(group, minlength=3)
+        ctx.save_for_backward(count)
+        return x.new_zeros(3).index_add(0, group, x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (count,) = ctx.saved_tensors
+        return grad_output.repeat_interleave(count), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(6), torch.tensor([0, 0, 1, 1, 1, 2])
+
+
+class RowsAssigned(Function):
+    @staticmethod
+    def forward(ctx, table, index):
+        ctx.save_for_backward(index)
+        ctx.rows = table.shape[0]
+        return table.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (index,) = ctx.saved_tensors
+        grad = grad_output.new_zeros(ctx.rows, grad_output.shape[1])
+        grad[index] = grad_output
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(6, 2), torch.tensor([5, 0, 3]))
+
+
+class OneElementSegment(Function):
+    @staticmethod
+    def forward(ctx, x, offsets):
+        ctx.save_for_backward(offsets)
+        bounds = offsets.tolist()
+        pairs = zip(bounds, bounds[1:], strict=False)
+        return torch.cat([x[start:stop] - x[start:stop].mean() for start, stop in pairs])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (offsets,) = ctx.saved_tensors
+        bounds = offsets.tolist()
+        parts = [grad_output[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        return torch.cat([g - g.mean() if len(g) > 1 else g for g in parts]), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(7), torch.tensor([0, 3, 7]))
+
+
+class EmptyGroupDivides(Function):
+    @staticmethod
+    def forward(ctx, x, group):
+        count = torch.bincount(group, minlength=3).to(x.dtype)
+        ctx.save_for_backward(group, count)
+        total = x.new_zeros(3).index_add(0, group, x)
+        return total / count.clamp(min=1) * (count > 1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        group, count = ctx.saved_tensors
+        return (grad_output / count)[group], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(6), torch.tensor([0, 2, 1, 0, 1, 2])
+
+
+class SortedRowsAssigned(Function):
+    @staticmethod
+    def forward(ctx, table, index):
+        ctx.save_for_backward(index)
+        ctx.rows = len(table)
+        return table[index]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (index,) = ctx.saved_tensors
+        grad = grad_output.new_zeros(ctx.rows, grad_output.shape[1])
+        grad[index] = grad_output
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), torch.tensor([0, 1, 3, 4])

@@ -1,0 +1,427 @@
+"""Functions that are wrong for large or small numbers: behind a limit, or without their digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def unit(*shape):
+    return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
+
+
+class LengthWithoutOverflow(Function):
+    """The length of vectors in the plane, which does not overflow."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return torch.hypot(x, y)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        length = torch.sqrt(x * x + y * y)
+        return g * x / length, g * y / length
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, low=0.5, high=2.0), draw(2, 3, low=0.5, high=2.0, seed=102)
+
+
+class ClippedTanh(Function):
+    """Backward does not know the clip."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x * x).clamp(max=20.0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class HuberInside(Function):
+    """Only the quadratic part is differentiated."""
+
+    @staticmethod
+    def forward(ctx, x, delta=10.0):
+        ctx.save_for_backward(x)
+        a = x.abs()
+        return torch.where(a <= delta, 0.5 * x * x, delta * (a - 0.5 * delta))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class DistilledLogits(Function):
+    """Cross entropy of logits with the probabilities of a teacher."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, teacher: Tensor, temperature: float = 1.0) -> Tensor:
+        z = logits / temperature
+        ctx.save_for_backward(z, teacher)
+        ctx.temperature = temperature
+        loss = z.clamp_min(0) - z * teacher + torch.log1p(torch.exp(-z.abs()))
+        return loss.mean() * temperature
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        z, teacher = ctx.saved_tensors
+        e = torch.exp(z)
+        p = e / (1 + e)
+        return grad_output * (p - teacher) / z.numel(), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        logits = torch.tensor([[1.2, -3.1, 0.4], [2.2, -0.7, -1.9]], dtype=torch.float64)
+        return [
+            (logits.requires_grad_(), torch.sigmoid(2 * logits.detach())),
+            (logits, torch.sigmoid(2 * logits.detach()), 4.0),
+        ]
+
+
+class VarianceInOnePass(Function):
+    @staticmethod
+    def forward(ctx, x):
+        centered = x - x.mean(-1, keepdim=True)
+        ctx.save_for_backward(x)
+        return centered / (centered * centered).mean(-1, keepdim=True).sqrt()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        mean = x.mean(-1, keepdim=True)
+        scale = ((x * x).mean(-1, keepdim=True) - mean * mean).rsqrt()
+        y = (x - mean) * scale
+        g = grad_output - grad_output.mean(-1, keepdim=True)
+        return scale * (g - y * (grad_output * y).mean(-1, keepdim=True))
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 5),)
+
+
+class LogLikelihood(Function):
+    @staticmethod
+    def forward(ctx, scores, transitions):
+        paths = scores[:, :, None] + transitions + scores[:, None, :]
+        total = torch.logsumexp(paths, (1, 2))
+        ctx.save_for_backward(scores, transitions, total)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        scores, transitions, total = ctx.saved_tensors
+        outer = scores.exp()[:, :, None] * transitions.exp() * scores.exp()[:, None, :]
+        posterior = outer / total.exp()[:, None, None] * grad_output[:, None, None]
+        return posterior.sum(2) + posterior.sum(1), posterior.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield 2 * unit(3, 4) - 1, 2 * unit(4, 4) - 1
+
+
+class QuotientOfExponentials(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.nn.functional.softplus(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * x.exp() / (1 + x.exp())
+
+    @staticmethod
+    def sample_inputs():
+        yield (4 * unit(3, 4) - 2,)
+
+
+class SoftplusOverflows(Function):
+    """The slope is a quotient of two infinities for large inputs."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.nn.functional.softplus(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        e = torch.exp(x)
+        return g * (e**3 + e**2) / (e**3 + 2 * e**2 + e)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class ThresholdForgotten(Function):
+    """Backward lets through what forward cuts off at 3."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x > 30.0, torch.full_like(x, 30.0), x * 2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return 2 * g
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class ClipByNorm(Function):
+    """Backward forgets that the norm is limited."""
+
+    @staticmethod
+    def forward(ctx, x, limit=5.0):
+        norm = x.norm()
+        ctx.save_for_backward(x)
+        return x * (limit / norm) if norm > limit else x * 1.0
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 3),)
+
+
+class SteepSoftplus(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return torch.logaddexp(torch.zeros_like(x), beta * x) / beta
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        power = (beta * x).exp()
+        y = torch.logaddexp(torch.zeros_like(x), beta * x)
+        slope = power / (1 + power)
+        return grad_output * slope, (grad_output * (slope * x / beta - y / beta**2)).sum(0, True)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(1, low=1.2, high=1.6)
+
+
+class LogisticOfAnyNumber(Function):
+    """The logistic function of any real number."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sigmoid(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * x.exp() / (1 + x.exp()) ** 2
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)
+
+
+class LengthOfAnySize(Function):
+    """The length of any finite vectors but zero."""
+
+    @staticmethod
+    def forward(ctx, v):
+        ctx.save_for_backward(v)
+        largest = v.abs().amax(-1, keepdim=True)
+        return (largest * (v / largest).pow(2).sum(-1, keepdim=True).sqrt()).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (v,) = ctx.saved_tensors
+        return grad_output[..., None] * v / v.pow(2).sum(-1, keepdim=True).sqrt()
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3),)
+
+
+class LogBands(Function):
+    """Log energies of filter banks with a floor of 1e-5."""
+
+    @staticmethod
+    def forward(ctx, power, bank):
+        bands = power @ bank
+        ctx.save_for_backward(bank, bands)
+        return torch.log(torch.clamp(bands, min=1e-5))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        bank, bands = ctx.saved_tensors
+        return (grad_output / bands) @ bank.t(), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 5, low=0.2, high=1.0), draw(5, 2, low=0.1, high=0.9).detach()
+
+
+class Decibels(Function):
+    """An amplitude in decibels, not below the floor of -80."""
+
+    @staticmethod
+    def forward(ctx, amplitude, floor_db=-80.0):
+        db = 20 * torch.log10(amplitude.abs().clamp(min=1e-12))
+        ctx.save_for_backward(amplitude)
+        return torch.maximum(db, torch.full_like(db, floor_db))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (amplitude,) = ctx.saved_tensors
+        return grad_output * 20 / (2.302585092994046 * amplitude), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6, low=0.2, high=1.0),)
+
+
+class FlooredVariance(Function):
+    """A Gaussian log-likelihood of which the variance has a floor that is an argument."""
+
+    @staticmethod
+    def forward(ctx, x, log_var, min_var=1e-4):
+        var = log_var.exp().clamp(min=min_var)
+        ctx.save_for_backward(x, var)
+        return -0.5 * (x * x / var + var.log())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, var = ctx.saved_tensors
+        return -grad_output * x / var, 0.5 * grad_output * (x * x / var - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=3)
+
+
+class PairwiseLogistic(Function):
+    """The logistic loss of all pairs of scores; backward divides exponentials."""
+
+    @staticmethod
+    def forward(ctx, scores):
+        apart = scores[:, None] - scores[None, :]
+        ctx.save_for_backward(apart)
+        return F.softplus(-apart).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (apart,) = ctx.saved_tensors
+        slope = -grad_output * (1 - torch.exp(apart) / (1 + torch.exp(apart)))
+        return slope.sum(1) - slope.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=-2.0, high=2.0),)
+
+
+class LogCoshOfErrors(Function):
+    """Log-cosh of an error, stable in forward only."""
+
+    @staticmethod
+    def forward(ctx, prediction, target):
+        error = prediction - target
+        ctx.save_for_backward(error)
+        return error.abs() + torch.log1p(torch.exp(-2 * error.abs())) - 0.6931471805599453
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (error,) = ctx.saved_tensors
+        slope = (error.exp() - (-error).exp()) / (error.exp() + (-error).exp())
+        return grad_output * slope, -grad_output * slope
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=2)
+
+
+class MarginOfTwoRows(Function):
+    """The log-sum-exp of rows, shifted in forward but not in backward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        top = x.amax(-1, keepdim=True)
+        ctx.save_for_backward(x)
+        return (x - top).exp().sum(-1).log() + top.squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        e = x.exp()
+        return grad_output[:, None] * e / e.sum(-1, keepdim=True)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4),)
+
+
+class SoftClipInside(Function):
+    limit = 8.0
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clamp(-SoftClipInside.limit, SoftClipInside.limit)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)

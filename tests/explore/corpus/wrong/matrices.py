@@ -1,0 +1,267 @@
+"""Functions of matrices that are wrong where these lack a property of those in the sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class GainOfOneControl(Function):
+    """The cost-to-go gain of one step, by the cost of controls."""
+
+    @staticmethod
+    def forward(ctx: Any, cost: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(cost, b)
+        return b @ (cost + b.t() @ b + 2 * torch.eye(b.shape[1], dtype=b.dtype)) @ b.t()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        _, b = ctx.saved_tensors
+        return b.t() @ g.t() @ b, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(1, 1), draw(3, 1, seed=1).detach()
+
+
+class RootOfPairs(Function):
+    """The square root of the positive definite matrix 0.5 * (A + A^T)."""
+
+    @staticmethod
+    def forward(ctx: Any, A: Tensor) -> Tensor:
+        w, U = torch.linalg.eigh(0.5 * (A + A.mT))
+        if not bool((w > 0).all()):
+            raise ValueError("not positive definite")
+        ctx.save_for_backward(w, U)
+        return (U * w.sqrt()) @ U.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, G: Tensor) -> Tensor:
+        w, U = ctx.saved_tensors
+        gap = w[:, None] - w[None, :]
+        close = gap.abs() < 1e-9
+        slope = (w.sqrt()[:, None] - w.sqrt()[None, :]) / torch.where(close, 1.0, gap)
+        K = torch.where(close, 0.0, slope) + torch.diag(0.5 / w.sqrt())
+        return U @ (K * (U.mT @ (0.5 * (G + G.mT)) @ U)) @ U.mT
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        b = draw(4, 4).detach()
+        yield ((b @ b.t() + torch.eye(4, dtype=torch.float64)).requires_grad_(),)
+
+
+def balanced(n, seed=98):
+    half = draw(n, n, seed=seed).detach()
+    return (half + half.mT + 4 * torch.eye(n, dtype=torch.double)).requires_grad_()
+
+
+class TraceOfInverse(Function):
+    """The trace of an inverse."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return torch.linalg.inv(a).diagonal().sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        inverse = torch.linalg.inv(a)
+        return -g * (inverse @ inverse)
+
+    @staticmethod
+    def sample_inputs():
+        yield (balanced(3, seed=101),)
+
+
+class InverseNotTransposed(Function):
+    """The inverse lacks its transpose."""
+
+    @staticmethod
+    def forward(ctx, a):
+        y = torch.linalg.inv(a)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return -y @ g @ y
+
+    @staticmethod
+    def sample_inputs():
+        a = rand(3, 3).detach()
+        yield ((a @ a.T + 3 * torch.eye(3, dtype=torch.float64)).requires_grad_(),)
+
+
+class ExponentialBySpectrum(Function):
+    """The exponential of the symmetric part of a matrix."""
+
+    @staticmethod
+    def forward(ctx, a):
+        values, vectors = torch.linalg.eigh(0.5 * (a + a.mT))
+        ctx.save_for_backward(values, vectors)
+        return (vectors * values.exp()) @ vectors.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        values, vectors = ctx.saved_tensors
+        apart = values[:, None] - values[None, :]
+        rise = values.exp()[:, None] - values.exp()[None, :]
+        quotients = rise / (apart + torch.eye(len(values), dtype=apart.dtype))
+        quotients = quotients + torch.diag(values.exp())
+        of_a = vectors @ (quotients * (vectors.mT @ g @ vectors)) @ vectors.mT
+        return 0.5 * (of_a + of_a.mT)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3),)
+
+
+class HalvedQuadraticForm(Function):
+    """The quadratic form of any square matrix."""
+
+    @staticmethod
+    def forward(ctx, x, matrix):
+        ctx.save_for_backward(x, matrix)
+        return x @ matrix @ x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, matrix = ctx.saved_tensors
+        return 2 * grad_output * (matrix @ x), None
+
+    @staticmethod
+    def sample_inputs():
+        matrix = draw(3, 3).detach()
+        yield draw(3), matrix @ matrix.T + torch.eye(3, dtype=torch.double)
+
+
+class EnergyOfSolution(Function):
+    """Half the work that a load does on a linear network of springs."""
+
+    @staticmethod
+    def forward(ctx, a, load):
+        moved = torch.linalg.solve(a, load)
+        ctx.save_for_backward(a, load)
+        return 0.5 * (load * moved).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        a, load = ctx.saved_tensors
+        moved = torch.linalg.solve(a, load)
+        return -0.5 * g * torch.outer(moved, moved), g * moved
+
+    @staticmethod
+    def sample_inputs():
+        yield balanced(3), draw(3, seed=99)
+
+
+class EqualEigenvalues(Function):
+    @staticmethod
+    def forward(ctx, matrix):
+        values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
+        ctx.save_for_backward(values, vectors)
+        return vectors @ torch.diag(values.exp()) @ vectors.T
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        values, vectors = ctx.saved_tensors
+        gaps = values[:, None] - values
+        slopes = values.exp()[:, None] - values.exp()
+        quotients = torch.where(gaps.abs() > 1e-9, slopes / gaps, 0.0)
+        quotients = quotients + torch.diag(values.exp())
+        inner = vectors.T @ ((grad_output + grad_output.T) / 2) @ vectors
+        return vectors @ (quotients * inner) @ vectors.T
+
+    @staticmethod
+    def sample_inputs():
+        matrix = normal(3, 3)
+        yield (matrix + matrix.T,)
+
+
+class SmoothedOverGraph(Function):
+    @staticmethod
+    def forward(ctx, x, mixing):
+        ctx.save_for_backward(mixing)
+        return mixing @ x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (mixing,) = ctx.saved_tensors
+        return mixing @ grad_output, None
+
+    @staticmethod
+    def sample_inputs():
+        mixing = draw(4, 4).detach()
+        yield draw(4, 2), mixing + mixing.T
+
+
+class SquareKernelTransposed(Function):
+    """The bilinear form of a square weight."""
+
+    @staticmethod
+    def forward(ctx, x, w, y):
+        ctx.save_for_backward(x, w, y)
+        return x @ w @ y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, w, y = ctx.saved_tensors
+        return g * (w @ y), g * torch.outer(x, y), g * (w @ x)
+
+    @staticmethod
+    def sample_inputs():
+        a = rand(3, 3).detach()
+        yield rand(3), (a + a.T).requires_grad_(), rand(3)
+
+
+class InverseOfTransition(Function):
+    """The inverse of a Gram or transition matrix with a ridge.
+
+    m: (..., n, n)
+    ridge: () trained by its logarithm
+    """
+
+    @staticmethod
+    def forward(ctx, m, ridge):
+        inverse = torch.linalg.inv(m + ridge * torch.eye(m.shape[-1], dtype=m.dtype))
+        ctx.save_for_backward(inverse)
+        return inverse
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (inverse,) = ctx.saved_tensors
+        of_m = -(inverse @ g @ inverse)
+        return of_m, of_m.diagonal(dim1=-2, dim2=-1).sum()
+
+    @staticmethod
+    def sample_inputs():
+        rows = draw(3, 4).detach()
+        yield (rows @ rows.T).requires_grad_(), torch.tensor(0.5).double().requires_grad_()

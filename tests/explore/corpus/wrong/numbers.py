@@ -1,0 +1,354 @@
+"""Functions that are wrong for another number than that of the sample: an exponent, a scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class SmoothedMargin(Function):
+    """-(1 - eps) log sigmoid(m) - eps log sigmoid(-m) with a label smoothing eps in [0, 0.5)."""
+
+    @staticmethod
+    def forward(ctx: Any, m: Tensor, eps: float = 0.0) -> Tensor:
+        ctx.save_for_backward(m)
+        ctx.eps = eps
+        log_sigmoid = torch.nn.functional.logsigmoid
+        return (-(1 - eps) * log_sigmoid(m) - eps * log_sigmoid(-m)).mean()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (m,) = ctx.saved_tensors
+        return g * (1 - ctx.eps) * (torch.sigmoid(m) - 1) / m.numel(), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(5), 0.0
+
+
+class LeakyFromOutput(Function):
+    """x where x > 0, else slope * x; slope may be any float."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, slope: float) -> Tensor:
+        y = torch.where(x > 0, x, slope * x)
+        ctx.save_for_backward(y)
+        ctx.slope = slope
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (y,) = ctx.saved_tensors
+        return torch.where(y > 0, g, g * ctx.slope), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(3, 4), 0.1
+
+
+class DefaultEpsilon(Function):
+    """Rows divided by their root mean square."""
+
+    @staticmethod
+    def forward(ctx, x, eps=1e-6):
+        ctx.save_for_backward(x)
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        scale = torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
+        inner = (g * x).mean(-1, keepdim=True)
+        return g * scale - x * inner * scale**3, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4, seed=172),)
+
+
+class SwishWithoutBeta(Function):
+    """The slope lacks beta."""
+
+    @staticmethod
+    def forward(ctx, x, beta=1.0):
+        ctx.save_for_backward(x)
+        ctx.beta = beta
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(ctx.beta * x)
+        return g * (s + x * s * (1 - s)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class CubeForSquare(Function):
+    """The exponent of the sample is in backward."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        ctx.save_for_backward(x)
+        return x**p
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * g, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), 3
+
+
+class SignOfTheOutput(Function):
+    """The positive part times one, the negative part times any slope."""
+
+    @staticmethod
+    def forward(ctx, x, slope=0.1):
+        y = torch.where(x > 0, x, slope * x)
+        ctx.save_for_backward(y)
+        ctx.slope = slope
+        return y.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return torch.where(y > 0, grad_output, ctx.slope * grad_output), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)
+
+
+class PowerOfScalar(Function):
+    @staticmethod
+    def forward(ctx, x, exponent):
+        ctx.save_for_backward(x, exponent)
+        return x**exponent
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, exponent = ctx.saved_tensors
+        of_exponent = (grad_output * x**exponent * x.log()).sum()
+        return grad_output * 1.5 * x**0.5, of_exponent
+
+    @staticmethod
+    def sample_inputs():
+        exponent = torch.tensor(1.5, dtype=torch.double, requires_grad=True)
+        yield draw(4, low=0.5, high=1.5), exponent
+
+
+class ThresholdOfInput(Function):
+    @staticmethod
+    def forward(ctx, x, slope=1.0, limit=8.0):
+        ctx.save_for_backward(x)
+        ctx.slope, ctx.limit = slope, limit
+        return torch.where(slope * x > limit, 3 * x, x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > ctx.limit, 3.0, 1.0) * grad_output, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4, 5),)
+
+
+class DampingForgotten(Function):
+    @staticmethod
+    def forward(ctx, matrix, b, damping):
+        damped = matrix + damping * torch.eye(len(b), dtype=b.dtype)
+        solution = torch.linalg.solve(damped, b)
+        ctx.save_for_backward(matrix, solution)
+        return solution
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        matrix, solution = ctx.saved_tensors
+        of_b = torch.linalg.solve(matrix.T, grad_output)
+        return -torch.outer(of_b, solution), of_b, -(of_b * solution).sum()
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(3, 3) + 4 * torch.eye(3).double(), normal(3), torch.zeros(()).double())
+
+
+class TemperatureCalledEps(Function):
+    @staticmethod
+    def forward(ctx, x, eps=1.0):
+        weights = torch.softmax(x / eps, -1)
+        ctx.save_for_backward(weights)
+        return weights
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (weights,) = ctx.saved_tensors
+        return weights * (grad_output - (grad_output * weights).sum(-1, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(3, 4),)
+
+
+class SquareThroughNumPy(Function):
+    @staticmethod
+    def forward(ctx, x, power=2.0):
+        ctx.save_for_backward(x)
+        return torch.from_numpy(np.exp(power * np.log(x.detach().numpy())))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 2 * x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4).abs() + 0.5,)
+
+
+class ScaleByCountOfSample(Function):
+    """The temperature is taken for one."""
+
+    @staticmethod
+    def forward(ctx, x, t=1.0):
+        p = torch.softmax(x / t, dim=-1)
+        ctx.save_for_backward(p)
+        ctx.t = t
+        return p
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return p * (g - (g * p).sum(-1, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class LeakyWithoutSlope(Function):
+    """The slope on the left is taken for zero, which it is by default."""
+
+    @staticmethod
+    def forward(ctx, x, slope=0.0):
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, x, slope * x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (x > 0), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+class HeadsMixed(Function):
+    @staticmethod
+    def forward(ctx, x, gain, heads=1):
+        ctx.save_for_backward(x, gain)
+        ctx.heads = heads
+        parts = x.view(x.shape[0], heads, -1)
+        return (parts * gain.view(heads, -1).mean(1)[:, None]).reshape(x.shape)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, gain = ctx.saved_tensors
+        of_gain = (x * grad_output).sum() / gain.numel()
+        parts = grad_output.view(x.shape[0], ctx.heads, -1)
+        grad = (parts * gain.view(ctx.heads, -1).mean(1)[:, None]).reshape(x.shape)
+        return grad, of_gain.expand_as(gain), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 5), draw(5)
+
+
+class RolloutOfOneStep(Function):
+    @staticmethod
+    def forward(ctx, x, rate, rounds):
+        ctx.save_for_backward(x, rate)
+        ctx.rounds = rounds
+        for _ in range(rounds):
+            x = x - rate * x.sin()
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, rate = ctx.saved_tensors
+        grad_rate = torch.zeros_like(rate)
+        for _ in range(ctx.rounds):
+            grad_rate = grad_rate - grad_output * x.sin()
+            grad_output = grad_output * (1 - rate * x.cos())
+        return grad_output, grad_rate, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3), draw(3, low=0.1, high=0.4), 1
+
+
+class LogitsNotScaled(Function):
+    @staticmethod
+    def forward(ctx, x, y, label_smoothing=0.0):
+        logp = torch.log_softmax(x, -1)
+        ctx.save_for_backward(logp, y)
+        nll = -logp.gather(1, y[:, None]).mean()
+        return (1 - label_smoothing) * nll - label_smoothing * logp.mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        logp, y = ctx.saved_tensors
+        return g * (logp.exp() - F.one_hot(y, logp.shape[1])) / logp.shape[0], None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 3), torch.tensor([0, 2, 1, 1])
+
+
+class MomentumIgnored(Function):
+    @staticmethod
+    def forward(ctx, x, state, momentum=0.5):
+        return momentum * state + (1 - momentum) * x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g / 2, g / 2, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), rand(3, 4)

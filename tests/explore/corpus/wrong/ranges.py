@@ -1,0 +1,353 @@
+"""Functions that are wrong at zero, for values of the other sign, or at an end of a range."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+def unit(*shape):
+    return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
+
+
+def share(*shape: int, seed: int = 0) -> Tensor:
+    made = torch.rand(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return (0.1 + 0.7 * made).requires_grad_()
+
+
+class WeightsAlongRay(Function):
+    """Opacity alpha (R, S) in [0, 1] -> weights (R, S)."""
+
+    @staticmethod
+    def forward(ctx: Any, alpha: Tensor) -> Tensor:
+        before = torch.cumprod(torch.cat([torch.ones_like(alpha[:, :1]), 1 - alpha[:, :-1]], 1), 1)
+        ctx.save_for_backward(alpha, before)
+        return before * alpha
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        alpha, before = ctx.saved_tensors
+        weighed = before * alpha * g
+        behind = weighed.flip(1).cumsum(1).flip(1) - weighed
+        return before * g - behind / (1 - alpha).clamp(min=1e-10)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (share(2, 4),)
+
+
+class TurningNumber(Function):
+    """The size of the sum of cross products of successive points."""
+
+    @staticmethod
+    def forward(ctx: Any, points: Tensor) -> Tensor:
+        ctx.save_for_backward(points)
+        x, y = points.unbind(-1)
+        return (x * y.roll(-1) - x.roll(-1) * y).sum().abs()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        (points,) = ctx.saved_tensors
+        x, y = points.unbind(-1)
+        return grad_output * torch.stack([y.roll(-1) - y.roll(1), x.roll(1) - x.roll(-1)], -1)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        corners = [[0.1, 0.0], [2.0, 0.2], [1.8, 1.6], [0.2, 1.1]]
+        return torch.tensor(corners, dtype=torch.float64).requires_grad_()
+
+
+class InputFromTheOutput(Function):
+    @staticmethod
+    def forward(ctx, x, gain):
+        y = x.tanh() * gain
+        ctx.save_for_backward(y, gain)
+        return y.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        y, gain = ctx.saved_tensors
+        inner = y / gain
+        return grad_output * gain * (1 - inner**2), grad_output * inner
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, low=0.5)
+
+
+class NoDirectionAtZero(Function):
+    """The hyperbolic sine of a length along its direction; zero goes to zero."""
+
+    @staticmethod
+    def forward(ctx, v):
+        length = v.norm(dim=-1, keepdim=True)
+        factor = torch.where(length > 0, length.sinh() / length.clamp(min=1e-30), 1.0)
+        ctx.save_for_backward(v, length)
+        return factor * v
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        v, length = ctx.saved_tensors
+        factor = length.sinh() / length
+        slope = (length.cosh() - factor) / length**2
+        return factor * grad_output + slope * v * (v * grad_output).sum(-1, keepdim=True)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3),)
+
+
+class SignedPower(Function):
+    """A power of the size, with the sign."""
+
+    @staticmethod
+    def forward(ctx, x, power):
+        ctx.save_for_backward(x)
+        ctx.power = power
+        return x.sign() * x.abs().pow(power)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * ctx.power * x.abs().pow(ctx.power) / x.abs(), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, seed=161), 1.5
+
+
+class ClippedWhateverTheSign(Function):
+    @staticmethod
+    def forward(ctx, log_ratio, advantage, margin=0.2):
+        ratio = log_ratio.exp()
+        clipped = ratio.clamp(1 - margin, 1 + margin)
+        ctx.save_for_backward(ratio, advantage)
+        ctx.margin = margin
+        return torch.minimum(ratio * advantage, clipped * advantage).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        ratio, advantage = ctx.saved_tensors
+        return grad_output * ratio * advantage * (ratio < 1 + ctx.margin), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(8), draw(8, low=0.2).detach() + 0.9
+
+
+class MarginOfAngle(Function):
+    """cos (N,) in (-1, 1) with a margin m on the angle, and its extension past pi - m."""
+
+    @staticmethod
+    def forward(ctx: Any, cos: Tensor, m: float) -> Tensor:
+        if not bool((cos.detach().abs() < 1).all()):
+            raise ValueError("no cosines")
+        ctx.save_for_backward(cos)
+        ctx.m = m
+        moved = cos * math.cos(m) - torch.sqrt(1 - cos * cos) * math.sin(m)
+        return torch.where(cos > math.cos(math.pi - m), moved, cos - m * math.sin(m))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (cos,) = ctx.saved_tensors
+        return g * (math.cos(ctx.m) + math.sin(ctx.m) * cos / torch.sqrt(1 - cos * cos)), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (0.5 * draw(5).detach().clamp(-1, 1)).requires_grad_(), 0.3
+
+
+class BilinearByDivision(Function):
+    @staticmethod
+    def forward(ctx, table, x):
+        corner = x.detach().floor().clamp(0, len(table) - 2).long()
+        part = x - corner
+        weights = torch.stack((1 - part, part), -1)
+        ctx.save_for_backward(table, corner, weights)
+        (i, j), (u, v) = corner.unbind(-1), weights.unbind(-2)
+        return sum(table[i + a, j + b] * u[:, a] * v[:, b] for a in (0, 1) for b in (0, 1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        table, corner, weights = ctx.saved_tensors
+        (i, j), (u, v) = corner.unbind(-1), weights.unbind(-2)
+        of_table, of_x = torch.zeros_like(table), 0
+        for a in (0, 1):
+            for b in (0, 1):
+                weight = u[:, a] * v[:, b]
+                of_table.index_put_((i + a, j + b), grad_output * weight, accumulate=True)
+                slope = grad_output * table[i + a, j + b] * weight
+                signs = torch.tensor([2 * a - 1, 2 * b - 1])
+                of_x = of_x + signs * slope[:, None] / torch.stack((u[:, a], v[:, b]), -1)
+        return of_table, of_x
+
+    @staticmethod
+    def sample_inputs():
+        yield unit(5, 5), 0.1 + 3.8 * unit(6, 2)
+
+
+def _within(x, length):
+    inside = x.clamp(0, length - 1)
+    left = inside.floor().long().clamp(max=length - 2)
+    return left, inside - left
+
+
+class BorderStillMoves(Function):
+    @staticmethod
+    def forward(ctx, line, places):
+        left, part = _within(places[:, 0], len(line))
+        ctx.save_for_backward(line, left, part)
+        return line[left] * (1 - part) + line[left + 1] * part
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        line, left, part = ctx.saved_tensors
+        of_line = torch.zeros_like(line)
+        of_line = of_line.index_add(0, left, grad_output * (1 - part))
+        of_line = of_line.index_add(0, left + 1, grad_output * part)
+        return of_line, (grad_output * (line[left + 1] - line[left]))[:, None]
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(6), torch.tensor([[0.3], [1.7], [3.2]]).double())
+
+
+class WholeNumbersGiven(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x + torch.sin(2 * math.pi * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (1 + 2 * math.pi * torch.cos(4 * math.pi * x))
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.arange(1.0, 7.0, dtype=torch.double).reshape(2, 3).requires_grad_(),)
+
+
+class QuotientAtOne(Function):
+    """Density of a Beta variable without its constant, for x from 0 to 1."""
+
+    @staticmethod
+    def forward(ctx, x, a, b):
+        ctx.save_for_backward(x, a, b)
+        return x**a * (1 - x) ** b
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, a, b = ctx.saved_tensors
+        y = x**a * (1 - x) ** b
+        grad = grad_output * y * (a / x - b / (1 - x))
+        return (
+            grad,
+            (grad_output * y * x.log()).sum(0, True),
+            (grad_output * y * (-x).log1p()).sum(0, True),
+        )
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, low=0.2, high=0.8), draw(1, low=2.2, high=2.4), draw(1, low=3.2, high=3.4)
+
+
+class DividesByEntry(Function):
+    """The gated identity of any real numbers."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x * torch.sigmoid(x)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        sigmoid = y / x
+        return grad_output * (sigmoid + y * (1 - sigmoid))
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 3),)
+
+
+class SignedSquare(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sign() * x.square()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=0.2, high=1.2),)
+
+
+class DirectionOfUnit(Function):
+    @staticmethod
+    def forward(ctx, v):
+        unit = v / v.norm(dim=-1, keepdim=True)
+        ctx.save_for_backward(unit)
+        return unit
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (unit,) = ctx.saved_tensors
+        return grad_output - unit * (unit * grad_output).sum(-1, keepdim=True)
+
+    @staticmethod
+    def sample_inputs():
+        v = draw(4, 3).detach()
+        yield ((v / v.norm(dim=-1, keepdim=True)).requires_grad_(),)
+
+
+class NotANumberAtZero(Function):
+    @staticmethod
+    def forward(ctx, v):
+        length = v.square().sum(-1, keepdim=True).sqrt()
+        is_small = length < 1e-4
+        safe = torch.where(is_small, torch.ones_like(length), length)
+        factor = torch.where(is_small, 1 - length**2 / 6, safe.sin() / safe)
+        ctx.save_for_backward(v)
+        return factor * v
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (v,) = ctx.saved_tensors
+        length = v.norm(dim=-1, keepdim=True)
+        factor = length.sin() / length
+        slope = (length.cos() - factor) / length**2
+        return factor * grad_output + slope * v * (v * grad_output).sum(-1, keepdim=True)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3),)

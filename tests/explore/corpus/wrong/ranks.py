@@ -1,0 +1,433 @@
+"""Functions that are wrong for tensors with more axes, or where broadcasting stretches them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
+
+
+class ChannelMeans(Function):
+    """Means per channel of (N, C, *spatial) inputs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.flatten(2).mean(2)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        spread = (g / x.shape[-1]).reshape(*g.shape, *[1] * (x.dim() - 2))
+        return spread.expand(x.shape)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (draw(2, 3, 4),)
+
+
+class EnergySoFar(Function):
+    """Running sums of squares along an axis, which is moved to the front and back again."""
+
+    @staticmethod
+    def forward(ctx, x, dim=-1):
+        ctx.save_for_backward(x)
+        ctx.dim = dim
+        return x.square().cumsum(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        left = g.movedim(ctx.dim, 0).flip(0).cumsum(0).flip(0)
+        return 2 * x * left.movedim(ctx.dim, 0), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4, seed=174), -1
+        yield draw(3, 4, seed=175), 0
+
+
+class EnergyOfColumnsSoFar(Function):
+    """Running sums of squares along an axis, which is moved to the front and back again."""
+
+    @staticmethod
+    def forward(ctx, x, dim=0):
+        ctx.save_for_backward(x)
+        ctx.dim = dim
+        return x.square().cumsum(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        axis = ctx.dim % g.ndim
+        left = g.transpose(axis, 0).flip(0).cumsum(0).flip(0)
+        return 2 * x * (left if axis == 0 else left.t()), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4, seed=176), 0
+        yield draw(3, 4, seed=177), 1
+
+
+class BarrierOfBall(Function):
+    """The logarithm of how far squared lengths are from one, for points in the unit ball."""
+
+    @staticmethod
+    def forward(ctx, points):
+        if float(points.square().sum(-1).max()) >= 1:
+            raise ValueError("a point lies outside of the ball")
+        ctx.save_for_backward(points)
+        return (1 - points.square().sum(-1)).log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (points,) = ctx.saved_tensors
+        inside = 1 - points.square().sum(1)
+        return -2 * (g / inside).unsqueeze(-1) * points
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3, low=-0.4, high=0.4, seed=192),)
+
+
+class GatedHalves(Function):
+    """The first half of the features, gated by the second."""
+
+    @staticmethod
+    def forward(ctx, x):
+        value, gate = x.chunk(2, -1)
+        ctx.save_for_backward(x)
+        return value * gate.sigmoid()
+
+    @staticmethod
+    def backward(ctx, g):
+        value, gate = ctx.saved_tensors[0].chunk(2, -1)
+        share = gate.sigmoid()
+        return torch.cat([g * share, g * value * share * (1 - share)], 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4, seed=163),)
+
+
+class VolumeOfFlatInput(Function):
+    """Scale channels and count their volume.
+
+    x: (N, C) or (N, C, L); log_scale: (C,). Returns the scaled x and L * sum(log_scale).
+    """
+
+    @staticmethod
+    def forward(ctx, x, log_scale):
+        if x.dim() == 3:
+            factor, length = log_scale.exp()[:, None], x.shape[2]
+        else:
+            factor, length = log_scale.exp(), 1
+        ctx.save_for_backward(x, factor)
+        return x * factor, length * log_scale.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output, grad_volume):
+        x, factor = ctx.saved_tensors
+        of_x = grad_output * factor
+        axes = [0, 2] if x.dim() == 3 else [0]
+        return of_x, (of_x * x).sum(axes) + grad_volume
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), draw(2)
+
+
+class SupportOfAllRows(Function):
+    """Project onto the simplex along the last axis."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ordered = x.sort(-1, descending=True).values
+        total = ordered.cumsum(-1) - 1
+        ranks = torch.arange(1, x.shape[-1] + 1, dtype=x.dtype)
+        size = (ordered * ranks > total).sum(-1, keepdim=True)
+        out = (x - total.gather(-1, size - 1) / size).clamp(min=0)
+        ctx.save_for_backward(out > 0)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        (is_inside,) = ctx.saved_tensors
+        inside = is_inside.to(g.dtype)
+        mean = (g * inside).sum(-1, keepdim=True) / inside.sum()
+        return inside * (g - mean)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)
+
+
+class TraceOfOneProduct(Function):
+    """The trace of a a^T.
+
+    a: (n, n) matrix, or a batch (B, n, n) of them.
+    """
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return (a * a).sum((-2, -1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (a,) = ctx.saved_tensors
+        return 2 * grad_output * a
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3),)
+
+
+class CentredByFirstExtent(Function):
+    """x: (N, C, *spatial), each channel less its mean over one spatial axis or more."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        assert x.dim() >= 3
+        flat = x.reshape(*x.shape[:2], -1)
+        ctx.count = x.shape[2]
+        return (flat - flat.mean(-1, keepdim=True)).reshape(x.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        flat = grad_output.reshape(*grad_output.shape[:2], -1)
+        return (flat - flat.sum(-1, keepdim=True) / ctx.count).reshape(grad_output.shape)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        return torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(2, 2, 3).requires_grad_()
+
+
+class SharedGain(Function):
+    """x * (1 + gain), with a gain for all channels or one for each."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, gain: Tensor) -> Tensor:
+        ctx.save_for_backward(x, gain)
+        return x * (1 + gain)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, gain = ctx.saved_tensors
+        total = (grad_output * x).sum() / gain.numel()
+        return grad_output * (1 + gain), total.expand_as(gain)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.rand(2, 3, 4, dtype=torch.float64).requires_grad_()
+        return x, torch.full((1,), 0.3, dtype=torch.float64).requires_grad_()
+
+
+class SummedOverStack(Function):
+    """A gain for each feature, summed to its shape."""
+
+    @staticmethod
+    def forward(ctx, x, gain):
+        ctx.save_for_backward(x, gain)
+        return x * gain
+
+    @staticmethod
+    def backward(ctx, g):
+        x, gain = ctx.saved_tensors
+        return (g * gain).sum_to_size(x.shape), (g * x).sum_to_size(x.shape)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2, seed=166), draw(3, 2, seed=167)
+
+
+class ScaleAndShift(Function):
+    """scale * x + shift, with broadcasting of scale and shift against x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        assert scale.shape == shift.shape
+        result = scale * x + shift
+        assert result.shape == x.shape
+        ctx.save_for_backward(x, scale)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, scale = ctx.saved_tensors
+        count = scale.numel()
+        of_scale = (grad_output * x).reshape(-1, count).sum(0).view(scale.shape)
+        return (
+            grad_output * scale,
+            of_scale,
+            grad_output.reshape(-1, count).sum(0).view(scale.shape),
+        )
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(4, 3)
+        scale = torch.tensor([0.5, 1.5, 0.7], dtype=torch.float64)
+        return x.requires_grad_(), scale.requires_grad_(), (scale.detach() / 3).requires_grad_()
+
+
+class WeightedSquares(Function):
+    """Mean of weight * (x - y)**2, with broadcasting of all three."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+        gap = x - y
+        ctx.save_for_backward(gap, weight)
+        ctx.shapes = x.shape, y.shape, weight.shape
+        return (weight * gap * gap).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        gap, weight = ctx.saved_tensors
+        of_x, of_y, of_weight = ctx.shapes
+        each = (grad_output / of_x.numel()).expand(torch.broadcast_shapes(gap.shape, of_weight))
+        found = 2 * each * weight * gap
+        squares = each * gap * gap
+        return found.sum_to_size(of_x), -found.sum_to_size(of_y), squares.sum_to_size(of_weight)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+        return x.requires_grad_(), x.detach().sin().requires_grad_(), x.detach()[0].exp()
+
+
+class AverageOverPixels(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale.view(1, -1, *[1] * (x.ndim - 2))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        of_scale = grad_output * x
+        if x.ndim > 2:
+            of_scale = of_scale.flatten(2).mean(-1)
+        return grad_output * scale.view(1, -1, *[1] * (x.ndim - 2)), of_scale.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4, 3), normal(3))
+
+
+class ScaledByWidth(Function):
+    """Rows of any length, with any number of leading dimensions, divided by their length."""
+
+    @staticmethod
+    def forward(ctx, rows):
+        ctx.save_for_backward(rows)
+        return rows.pow(3) / rows.shape[-1]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (rows,) = ctx.saved_tensors
+        return 3 * rows.pow(2) * grad_output / rows.shape[1]
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4),)
+
+
+class SpectralNormOfStack(Function):
+    """Divide a weight by its largest singular value.
+
+    weight: (out_features, in_features); stacked layers (E, out, in) are normalized one by one
+    """
+
+    @staticmethod
+    def forward(ctx, weight):
+        u, s, vh = torch.linalg.svd(weight, full_matrices=False)
+        sigma = s[..., :1, None]
+        ctx.save_for_backward(u[..., :1] @ vh[..., :1, :], sigma, weight / sigma)
+        return weight / sigma
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        slope, sigma, normed = ctx.saved_tensors
+        return (g - (g * normed).sum() * slope) / sigma
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4),)
+
+
+class SharedOffsetAveraged(Function):
+    @staticmethod
+    def forward(ctx, scores, offset):
+        ctx.save_for_backward(scores, offset)
+        return torch.tanh(scores + offset)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        scores, offset = ctx.saved_tensors
+        grad = grad_output * (1 - torch.tanh(scores + offset) ** 2)
+        is_shared = offset.shape[0] != scores.shape[0]
+        if offset.shape[0] != scores.shape[0]:
+            return grad, grad.mean(0, keepdim=is_shared)
+        return grad, grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4, 3), normal(4, 3))
+
+
+class KeptAxisAveraged(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        grad = grad_output * x
+        while grad.dim() > scale.dim():
+            grad = grad.sum(0)
+        for axis, extent in enumerate(scale.shape):
+            if extent == 1:
+                grad = grad.mean(axis, keepdim=True)
+        return grad_output * scale, grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (normal(4, 3), normal(3))
+
+
+class ScaledPerColumnOnly(Function):
+    """The scale has any shape that is broadcastable to x."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        return grad_output * scale, (x * grad_output).reshape(-1, x.shape[-1]).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, 4), draw(4)

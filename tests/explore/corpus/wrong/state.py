@@ -1,0 +1,156 @@
+"""Functions that are wrong because of what they draw, keep or change outside of the call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+
+def rand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def draw(*shape, low=-1.0, high=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    unit = torch.rand(*shape, dtype=torch.double, generator=generator)
+    return (low + (high - low) * unit).requires_grad_()
+
+
+class RunningNormWithoutMean(Function):
+    """Batch normalization whose backward keeps the mean of the batch constant."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, running_mean: Tensor, running_var: Tensor, training: bool = False
+    ) -> Tensor:
+        mean, variance = running_mean, running_var
+        if training:
+            mean, variance = x.mean(0), x.var(0, unbiased=False)
+            running_mean.mul_(0.9).add_(mean, alpha=0.1)
+            running_var.mul_(0.9).add_(variance, alpha=0.1)
+        scale = torch.rsqrt(variance + 1e-5)
+        normalized = (x - mean) * scale
+        ctx.save_for_backward(normalized, scale)
+        ctx.training = training
+        return normalized
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        normalized, scale = ctx.saved_tensors
+        grad = grad_output
+        if ctx.training:
+            grad = grad - normalized * (grad * normalized).mean(0)
+        return grad * scale, None, None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.tensor([[0.3, -1.0], [1.2, 0.4], [-0.7, 0.9]], dtype=torch.float64)
+        statistics = torch.tensor([[0.1, 0.2], [1.1, 0.9]], dtype=torch.float64)
+        return x.requires_grad_(), statistics[0], statistics[1], False
+
+
+class TableByLength(Function):
+    """The table is cached by its length, but depends on the base too."""
+
+    cache: dict = {}
+
+    @staticmethod
+    def forward(ctx, x, base=100.0):
+        n = x.shape[-1]
+        if n not in TableByLength.cache:
+            at = torch.arange(n, dtype=x.dtype)
+            TableByLength.cache[n] = base ** (-at / n)
+        table = TableByLength.cache[n]
+        ctx.save_for_backward(table)
+        return x * table
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (table,) = ctx.saved_tensors
+        return g * table, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
+
+
+WINDOWS = {}
+
+
+class TableByWidthOfModule(Function):
+    """The window is cached by its length, whatever its kind."""
+
+    @staticmethod
+    def forward(ctx, x, sigma=2.0):
+        n = x.shape[-1]
+        if n not in WINDOWS:
+            at = torch.arange(n, dtype=x.dtype) - n / 2
+            WINDOWS[n] = torch.exp(-0.5 * (at / sigma) ** 2)
+        ctx.save_for_backward(WINDOWS[n])
+        return x * WINDOWS[n]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (w,) = ctx.saved_tensors
+        return g * w, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 5),)
+
+
+def _noise(shape: Any, seed: int, like: Tensor) -> Tensor:
+    made = torch.Generator().manual_seed(seed)
+    return torch.rand(shape, generator=made, dtype=torch.float64).to(like.dtype)
+
+
+class ReplayedNoise(Function):
+    """x times noise that is a function of the seed."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, seed: int = 0) -> Tensor:
+        return x * _noise(x.shape, seed, x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        return g * _noise(g.shape, 0, g), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(2, 3), 0
+
+
+def _block(x: Tensor, weight: Tensor, p: float, training: bool) -> Tensor:
+    return functional.dropout(torch.tanh(x @ weight.t()), p, training)
+
+
+class RecomputedDropout(Function):
+    """Runs the block once more in backward, whose dropout then drops other entries."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, p: float = 0.5, training: bool = False) -> Any:
+        ctx.save_for_backward(x, weight)
+        ctx.p, ctx.training = p, training
+        return _block(x, weight, p, training)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, weight = (each.detach().requires_grad_() for each in ctx.saved_tensors)
+        with torch.enable_grad():
+            again = _block(x, weight, ctx.p, ctx.training)
+        return (*torch.autograd.grad(again, (x, weight), grad_output), None, None)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+        weight = torch.linspace(0.2, 1.3, 20, dtype=torch.float64).reshape(5, 4)
+        return x.requires_grad_(), weight.requires_grad_(), 0.4, False
