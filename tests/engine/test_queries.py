@@ -57,3 +57,11 @@ def test_batched_gradients_are_of_the_old_kind_outside_of_func(torch: Any) -> No
     batch = torch.ones(3, 2, dtype=torch.float64)
     torch.autograd.grad(Double.apply(x), x, batch, is_grads_batched=True)
     assert seen == [False, True]
+
+
+def test_what_a_tensor_contains(torch: Any) -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert 2 in x
+    with pytest.raises(RuntimeError, match="only supports Tensor or scalar, but you passed in a"):
+        _ = "2" in x
+    assert list(reversed(x)) == [2, 1]

@@ -66,3 +66,9 @@ def test_a_view_that_cannot_be_followed_is_copied(torch: Any) -> None:
         view = leaf(torch)[:1]
         view.mul_(3)
     assert copy.copy(view).tolist() == [3.0]
+
+
+def test_leaving_the_graph_by_setting_no_node(torch: Any) -> None:
+    x = torch.ones(2, requires_grad=True) * 2
+    x._grad_fn = None
+    assert (x.requires_grad, x.grad_fn) == (False, None)

@@ -323,3 +323,9 @@ def test_every_derivative_of_a_power_can_be_differentiated_once_more(torch, powe
         (out,) = torch.autograd.grad(out.sum(), x, create_graph=True)
         found.append(out.item())
     assert found in ([6.0, 2.0, 0.0], [27.0, 18.0, 6.0, 0.0])
+
+
+def test_rows_of_cotangents_are_refused_where_there_are_none(torch: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(IndexError, match="invalid index of a 0-dim tensor"):
+        torch.autograd.grad(x * 2, x, torch.tensor(1.0), is_grads_batched=True)

@@ -187,3 +187,12 @@ def test_a_result_written_over_its_input_may_not_be_changed_again(
         base.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         base.sum().backward()
+
+
+def test_saved_tensors_are_unpacked_by_hand_until_they_are_freed(torch: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * x
+    assert y.grad_fn._raw_saved_self.unpack().tolist() == [1, 1]
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.grad_fn._raw_saved_self.unpack()

@@ -230,3 +230,11 @@ def test_gradients_of_recorded_gradients_have_names(torch: Any) -> None:
         cotangent = torch.ones_like(y).requires_grad_()
         (slope,) = torch.autograd.grad(y, x, cotangent, create_graph=True)
         assert slope.grad_fn.name() == name
+
+
+def test_nodes_show_the_attributes_that_every_node_has(torch: Any) -> None:
+    node = (torch.ones(2, requires_grad=True) * 2).grad_fn
+    assert node.requires_grad
+    shown = {"metadata", "name", "next_functions", "register_hook", "register_prehook"}
+    assert shown <= set(dir(node))
+    assert not {"plan", "saved", "shown"} & set(dir(node))
