@@ -125,10 +125,8 @@ class _Answers:
     def _checked(self, rule: Rule, check: Callable[[Subject], Answer]) -> Answer:
         if self._executed is None or not rule.traced:
             return check(self._subject)
-        with self._subject.function.traced() as lines:
-            answer = check(self._subject)
-        self._executed |= lines
-        return answer
+        with self._subject.function.traced(self._executed):
+            return check(self._subject)
 
     def _first_broken(self, codes: Sequence[str], asked: Rule | None = None) -> str | None:
         """The first broken rule among these and the rules that they rest on.

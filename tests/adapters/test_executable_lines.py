@@ -36,6 +36,18 @@ class Branching(Function):
         return t * ctx.sign  # pushed
 
 
+class Straight(Function):
+    """twice, without a branch."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
 def line(text: str) -> int:
     lines, first = inspect.getsourcelines(Branching)
     return first + next(at for at, each in enumerate(lines) if text in each)
@@ -59,19 +71,37 @@ def test_the_lines_of_the_bodies_can_be_executed() -> None:
 
 def test_lines_that_ran_in_the_block_are_collected() -> None:
     it = at(Branching, leaf(*X))
-    with it.traced() as seen:
+    seen = set()
+    with it.traced(seen):
         it.call(it.primals, [np.ones(2)])
     left = numbers(it.lines - seen)
     assert left == {line("# negative"), line("# pushed")}
-    with it.traced() as seen:
+    seen = set()
+    with it.traced(seen):
         it.evaluate([-np.ones(2)])
     assert line("# negative") in numbers(seen)
     assert line("# end") not in numbers(seen)
 
 
+def test_nothing_is_traced_once_all_lines_were_seen() -> None:
+    it = at(Straight, leaf(*X))
+    seen = set()
+    before = sys.gettrace()
+    with it.traced(seen):
+        assert sys.gettrace() is not before
+        it.call(it.primals, [np.ones(2)])
+        it.call(it.primals, [np.ones(2)])
+        assert sys.gettrace() is None
+    assert seen == it.lines
+    assert sys.gettrace() is before
+    with it.traced(seen):
+        assert sys.gettrace() is before
+
+
 def test_every_way_to_call_is_traced() -> None:
     it = at(Branching, leaf(*X))
-    with it.traced() as seen:
+    seen = set()
+    with it.traced(seen):
         it.vjps(it.primals, [[np.ones(2)]])
         it.jvps([-np.ones(2)], [[np.ones(2)]])
     assert seen == it.lines
@@ -79,7 +109,8 @@ def test_every_way_to_call_is_traced() -> None:
 
 def test_a_plain_callable_has_no_lines() -> None:
     it = at(lambda x: x * 2, leaf(*X))
-    with it.traced() as seen:
+    seen = set()
+    with it.traced(seen):
         it.evaluate(it.primals)
     assert it.lines == frozenset()
     assert seen == set()
@@ -92,7 +123,7 @@ def test_a_tracer_that_was_set_is_set_again() -> None:
     before = sys.gettrace()
     sys.settrace(tracer)
     try:
-        with at(Branching, leaf(*X)).traced():
+        with at(Branching, leaf(*X)).traced(set()):
             pass
         assert sys.gettrace() is tracer
     finally:

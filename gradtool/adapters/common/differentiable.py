@@ -21,7 +21,7 @@ from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.calls import Calls, find_leak
 from gradtool.adapters.common.contained_tensors import lost_gradients
-from gradtool.adapters.common.executable_lines import lines_of, traced
+from gradtool.adapters.common.executable_lines import Lines, lines_of, traced
 from gradtool.adapters.common.forward_mode import TangentMap
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.common.recorded_backward import RecordedBackward
@@ -101,6 +101,10 @@ class FunctionDifferentiable:
     @cached_property
     def lines(self) -> frozenset[SourceLine]:
         """Lines of the Function's own methods that can be executed."""
+        return frozenset(line for lines in self._lines.values() for line in lines.values())
+
+    @cached_property
+    def _lines(self) -> Lines:
         return lines_of(self._bound.cls)
 
     @property
@@ -378,9 +382,9 @@ class FunctionDifferentiable:
         finally:
             torch.set_default_dtype(before)
 
-    def traced(self) -> AbstractContextManager[set[SourceLine]]:
-        """Collect those of `lines` that are executed in the block, in the set it returns."""
-        return traced(self._bound.cls)
+    def traced(self, seen: set[SourceLine]) -> AbstractContextManager[None]:
+        """Add to `seen` those of `lines` that are executed in the block."""
+        return traced(self._lines, seen)
 
     # ---- the next order ---------------------------------------------------------------
 

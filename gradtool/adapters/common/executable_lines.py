@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
@@ -15,38 +15,52 @@ from gradtool.verify.protocol.observation import SourceLine
 _METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 
 
-def lines_of(function: type[Any] | None) -> frozenset[SourceLine]:
+Lines = Mapping[CodeType, Mapping[int, SourceLine]]
+"""For each code object the lines that can be executed, by their numbers."""
+
+
+def lines_of(function: type[Any] | None) -> Lines:
     """Return the lines that can be executed, also those of functions inside the methods."""
-    return frozenset(
-        SourceLine(method, code.co_filename, line)
+    return {
+        code: {line: SourceLine(method, code.co_filename, line) for line in _executable(code)}
         for code, method in codes_of(function).items()
-        for line in _executable(code)
-    )
+    }
 
 
 @contextmanager
-def traced(function: type[Any] | None) -> Iterator[set[SourceLine]]:
-    """Collect the lines that this thread executes in the block.
+def traced(lines: Lines, seen: set[SourceLine]) -> Iterator[None]:
+    """Add to `seen` the `lines` that this thread executes in the block.
 
+    Nothing is traced once all of them were seen, because tracing slows down all calls in the block.
     A tracer that a debugger or a coverage tool has set is off meanwhile.
     """
-    codes = codes_of(function)
-    seen: set[SourceLine] = set()
+    left = {code: each for code, each in lines.items() if not seen.issuperset(each.values())}
+    if not left:
+        yield
+        return
 
     def on_line(frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            code = frame.f_code
-            seen.add(SourceLine(codes[code], code.co_filename, frame.f_lineno))
+        line = lines[frame.f_code].get(frame.f_lineno) if event == "line" else None
+        if line is not None:
+            seen.add(line)
         return on_line
 
     def on_call(frame: FrameType, _event: str, _: Any) -> Any:
-        # None keeps Python from tracing the lines of everything else, which would be slow.
-        return on_line if frame.f_code in codes else None
+        each = left.get(frame.f_code)
+        if each is None:
+            # None keeps Python from tracing the lines of everything else, which would be slow.
+            return None
+        if not seen.issuperset(each.values()):
+            return on_line
+        del left[frame.f_code]
+        if not left:
+            sys.settrace(None)
+        return None
 
     before = sys.gettrace()
     sys.settrace(on_call)
     try:
-        yield seen
+        yield
     finally:
         sys.settrace(before)
 

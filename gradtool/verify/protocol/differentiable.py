@@ -380,5 +380,5 @@ class Examinable(Differentiable, Protocol):
     def lines(self) -> frozenset[SourceLine]:
         """The lines of the Function's own methods that can be executed."""
 
-    def traced(self) -> AbstractContextManager[set[SourceLine]]:
-        """Collects those of `lines` that are executed in the block, in the set it returns."""
+    def traced(self, seen: set[SourceLine]) -> AbstractContextManager[None]:
+        """Add to `seen` those of `lines` that are executed in the block."""
