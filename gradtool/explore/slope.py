@@ -19,6 +19,9 @@ from gradtool.verify.thresholds.comparison import DOUBLE_EPS
 _STEPS = (2.0**-11, 2.0**-12)
 """Steps, in units of an argument's size."""
 
+_SHORT_STEP = 2.0**-21
+"""A step on whose way few entries of many change places, as those of a sort do on longer ones."""
+
 _DIFFERENCE = 1e-3
 """Part of the terms of a slope that a mistake changes at least."""
 
@@ -65,7 +68,10 @@ def has_other_slope(
     (coarse, _), (fine, noise) = (_slope(function, cotangents, directions, step) for step in _STEPS)
     error = abs(fine - coarse) + noise
     allowed = _DIFFERENCE * max(sizes, abs(fine)) + _ERRORS * error + roundings
-    return bool(abs(fine - sum(terms)) > allowed)
+    if abs(fine - sum(terms)) <= allowed:
+        return False
+    short, _ = _slope(function, cotangents, directions, _SHORT_STEP)
+    return not abs(short - sum(terms)) <= _DIFFERENCE * sizes + roundings
 
 
 def is_smooth(
