@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -120,46 +121,50 @@ class Ladder:
         self._line = line
         self._noise = noise
         self._top = power_of_two(line.scale * LADDER_FIRST_STEP)
-        self._rungs: list[tuple[FloatArray, ...]] = []
+        self._samples: Samples | None = None
 
     @property
     def count(self) -> int:
         """The rungs sampled so far."""
-        return len(self._rungs)
+        return 0 if self._samples is None else len(self._samples.steps)
 
     def next(self, rungs: int) -> list[tuple[Line, float]]:
         """Return the places of so many more rungs: both sides, the step halved each time."""
-        steps = [self._top * 0.5 ** (self.count + k) for k in range(rungs)]
-        return [(self._line, sign * step) for step in steps for sign in (1.0, -1.0)]
+        return [(self._line, sign * step) for step in self._steps(rungs) for sign in (1.0, -1.0)]
+
+    def _steps(self, rungs: int) -> list[float]:
+        count = self.count
+        return [self._top * 0.5 ** (count + k) for k in range(rungs)]
 
     def take(self, found: Sequence[tuple[float, FloatArray]]) -> None:
         """Add the outputs at the places that `next` returned."""
-        for here, there in zip(found[::2], found[1::2], strict=True):
-            self._rungs.append(self._rung(here, there))
+        added = self._rungs(found)
+        self.__dict__.pop("samples", None)
+        self._samples = added if self._samples is None else _joined(self._samples, added)
 
-    def _rung(
-        self, here: tuple[float, FloatArray], there: tuple[float, FloatArray]
-    ) -> tuple[FloatArray, ...]:
-        (ahead, plus), (back, minus) = here, there
-        step = self._top * 0.5**self.count
+    def _rungs(self, found: Sequence[tuple[float, FloatArray]]) -> Samples:
+        gone = np.array([distance for distance, _ in found])[:, None]
+        values = np.array([outputs for _, outputs in found])
+        ahead, back, plus, minus = gone[::2], gone[1::2], values[::2], values[1::2]
+        base = self._line.base
         # From the base rather than from the other side: one-sided quotients are what shows a kink.
-        up, down = plus - self._line.base, minus - self._line.base
+        up, down = plus - base, minus - base
         size = np.fmax(np.abs(plus), np.abs(minus))
-        return (
-            np.array(step),
-            (plus - minus) / (ahead - back),
-            up / ahead,
-            down / back,
-            np.fmax(np.abs(up), np.abs(down)),
-            self._noise.at(_finite(size, nan=0.0)),
+        return Samples(
+            steps=np.array(self._steps(len(plus))),
+            base=base,
+            central=(plus - minus) / (ahead - back),
+            right=up / ahead,
+            left=down / back,
+            moves=np.fmax(np.abs(up), np.abs(down)),
+            noise=self._noise.at(_finite(size, nan=0.0)),
         )
 
+    @cached_property
     def samples(self) -> Samples:
         """All rungs sampled so far."""
-        steps, central, right, left, moves, noise = (
-            np.array(column) for column in zip(*self._rungs, strict=True)
-        )
-        return Samples(steps, self._line.base, central, right, left, moves, noise).unmasked()
+        assert self._samples is not None
+        return self._samples.unmasked()
 
     def is_exhausted(self) -> bool:
         """Return True if a smaller step would mean nothing."""
@@ -167,6 +172,15 @@ class Ladder:
         return (
             self.count >= LADDER_MOST_RUNGS or step < SMALLEST_STEP_SPACINGS * self._line.resolution
         )
+
+
+def _joined(one: Samples, other: Samples) -> Samples:
+    """The rungs of both."""
+    columns = ("steps", "central", "right", "left", "moves", "noise")
+    return replace(
+        one,
+        **{name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in columns},
+    )
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -200,7 +214,7 @@ def sample_ladders(
     ladders = [Ladder(line, noise) for line in lines]
     _sample(ladders, LADDER_LEAST_RUNGS)
     moving = [
-        rows & (ladder.samples().flat_from() == LADDER_LEAST_RUNGS)
+        rows & (ladder.samples.flat_from() == LADDER_LEAST_RUNGS)
         for rows, ladder in zip(wanted, ladders, strict=True)
     ]
     # More rungs may refute the noise that these rows are flat next to; see `Samples.unmasked`.
@@ -208,7 +222,7 @@ def sample_ladders(
     unfinished = list(zip(ladders, moving, deeper, strict=True))
     while unfinished := [each for each in unfinished if _goes_on(*each, noise)]:
         _sample([ladder for ladder, *_ in unfinished], LADDER_RUNGS_AT_A_TIME)
-    return [ladder.samples() for ladder in ladders]
+    return [ladder.samples for ladder in ladders]
 
 
 def _sample(ladders: Sequence[Ladder], rungs: int) -> None:
@@ -222,7 +236,7 @@ def _goes_on(ladder: Ladder, wanted: BoolArray, contested: BoolArray, noise: Noi
     """Return True if another rung might sharpen a wanted row, or a contested one is still flat."""
     if ladder.is_exhausted():
         return False
-    samples = ladder.samples()
+    samples = ladder.samples
     is_flat = samples.flat_from() < ladder.count
     if (contested & is_flat).any():
         return True
