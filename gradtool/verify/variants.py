@@ -20,7 +20,6 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Derivatives
-from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array, Observation
@@ -102,7 +101,7 @@ def _called(
     own = subject.first.forward
     with np.errstate(all="ignore"):
         try:
-            with EvaluationTimeout().limited(2):
+            with subject.first.timeout.limited(2):
                 return subject.function.call(point, choose)
         except Exception:  # It may never end.
             return None
@@ -120,7 +119,7 @@ def _cast(array: Array, kind: str) -> Array:
 def _evaluated(subject: Subject, point: Sequence[Array]) -> Sequence[Array | None] | None:
     with np.errstate(all="ignore"):
         try:
-            with EvaluationTimeout().limited():
+            with subject.first.timeout.limited():
                 outputs = subject.function.evaluate(point)
             return [None if o is None else np.array(o) for o in outputs]
         except Exception:  # It may refuse another dtype as it likes, or never end.

@@ -31,6 +31,16 @@ def test_an_endless_loop_is_interrupted_although_it_handles_errors(
         _never_ends()
 
 
+def test_a_limit_is_short_once_a_quick_evaluation_was_timed() -> None:
+    timeout = EvaluationTimeout()
+    with timeout.calibrated():
+        sum(range(1000))
+    started = time.process_time()
+    with pytest.raises(EvaluationTimeoutError), timeout.limited():
+        _never_ends()
+    assert time.process_time() - started < patience.FIRST_EVALUATION_SECONDS / 2
+
+
 def test_a_limit_at_the_end_of_the_block_leaves_no_timer_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

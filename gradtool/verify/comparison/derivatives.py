@@ -28,6 +28,7 @@ from gradtool.verify.comparison.nearby_kinks import has_no_tie, narrowed
 from gradtool.verify.comparison.tolerance import Tolerance, largest_by_moves
 from gradtool.verify.comparison.witness import Witness, is_consistent, sharpened
 from gradtool.verify.oracle.estimate import Estimate, Status
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.oracle.layout import Layout, lay_out, only
 from gradtool.verify.oracle.numeric_jacobian import Numeric
 from gradtool.verify.oracle.steps import epsilon
@@ -123,13 +124,19 @@ class Derivatives:
         return tuple(i for i, a in enumerate(self.function.arguments) if a.differentiable)
 
     @cached_property
+    def timeout(self) -> EvaluationTimeout:
+        """A limit for calls like `forward`, which took as long as it knows."""
+        return EvaluationTimeout()
+
+    @cached_property
     def forward(self) -> Observation:
         """One call, without backward or before it."""
-        if self._projected:
+        with self.timeout.calibrated():
+            if not self._projected:
+                return self.function.call(self.primals)
             # What is only compared by random products needs backward right after forward.
             self.__dict__["baseline"] = self.function.call(self.primals, self._chosen_cotangents)
-            return cast("Observation", self.__dict__["forward"])
-        return self.function.call(self.primals)
+        return cast("Observation", self.__dict__["forward"])
 
     def _chosen_cotangents(self, forward: Observation) -> Cotangents | None:
         self.__dict__["forward"] = forward
@@ -137,7 +144,7 @@ class Derivatives:
 
     def share_calls(self, other: Derivatives) -> None:
         """Take over the calls to the same function at the same point that `other` has made."""
-        for name in ("forward", "baseline"):
+        for name in ("forward", "baseline", "timeout"):
             if name in other.__dict__:
                 self.__dict__[name] = other.__dict__[name]
 

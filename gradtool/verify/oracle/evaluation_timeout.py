@@ -43,6 +43,8 @@ class EvaluationTimeout:
         yield
         # Processor time, as the limit: other processes that are busy must not stretch it.
         self._known = time.process_time() - started
+        # A slow start is behind it.
+        self._least = LATER_EVALUATION_SECONDS
 
     def limited(self, times: int = 1) -> AbstractContextManager[None]:
         """Interrupt a block of so many evaluations when it takes far longer than the timed one.

@@ -69,15 +69,17 @@ times that. Doubled or halved: as for `PART_COORDINATES`.
 # ---- how long -------------------------------------------------------------------------------
 
 FIRST_EVALUATION_SECONDS = 1.0
-"""Unit: seconds of processor time that any evaluation may take. Far above what a case is meant to
-take, so that slow starts are not cut. Doubled: functions that never end cost twice as much.
-Halved: first evaluations on a slow machine may be cut and count as outside the domain.
+"""Unit: seconds of processor time that an evaluation may take before any was timed. Far above what
+a case is meant to take, so that slow starts are not cut. Doubled: functions that never end cost
+twice as much. Halved: first evaluations on a slow machine may be cut and count as outside the
+domain.
 """
 
 LATER_EVALUATION_SECONDS = 0.1
-"""Unit: seconds of processor time, once an evaluation was cut, and until an interrupt is
-repeated. A function that does not end at one point rarely ends at others. Doubled: such a
-function takes twice as long. Halved: slow but ending evaluations are cut as well.
+"""Unit: seconds of processor time, once an evaluation was timed or cut, and until an interrupt is
+repeated. Where it was timed, `EVALUATION_TIMES` of that may be more; a function that does not end
+at one point rarely ends at others. Doubled: such a function takes twice as long. Halved: slow but
+ending evaluations are cut as well.
 """
 
 EVALUATION_TIMES = 50.0
