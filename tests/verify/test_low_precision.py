@@ -9,6 +9,9 @@ import pytest
 
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
+from gradtool.verify.oracle.noise import measure
+from gradtool.verify.oracle.sampler import Sampler
+from gradtool.verify.protocol.coordinates import Coordinates
 
 LARGEST = 2.0
 
@@ -71,3 +74,18 @@ def test_a_backward_that_cannot_be_evaluated_shows_no_jitter():
     subject = _subject(1e-6, 1e-7)
     subject.low_precision_gradients = "RuntimeError: no"
     assert not is_explained_by_jitter(subject)
+
+
+def test_constants_rest_while_noise_is_measured():
+    seen = []
+
+    def shares(primals):
+        x, p = primals
+        seen.append((x.copy(), p))
+        return [x / p]
+
+    x, p = np.array([1.2, -0.4]), np.array([0.3, 0.7])
+    sampler = Sampler(shares, [x, p], Coordinates([x / p]))
+    measure(sampler, np.full(2, 2.0**-52), np.random.default_rng(0), moved={0})
+    assert len({values.tobytes() for values, _ in seen}) > 1
+    assert all((shares == p).all() for _, shares in seen)

@@ -42,6 +42,7 @@ class Observer:
         self._outputs_before: list[bytes | None] = []
         self._cotangents: Sequence[Any] = ()
         self._cotangents_before: list[bytes | None] = []
+        self._versions: list[int | None] = []
         self._gradients: Sequence[Any] = ()
         self._gradients_before: list[bytes | None] = []
         self._fields: dict[str, Any] = {}
@@ -74,6 +75,7 @@ class Observer:
         self._buffers = self._all_buffers()
         self._cotangents = cotangents
         self._cotangents_before = digests(cotangents)
+        self._versions = versions(cotangents)
 
     def see_gradients(self, gradients: Sequence[Any]) -> None:
         """Remember the gradients that backward led to."""
@@ -86,8 +88,12 @@ class Observer:
         self._fields["received"] = self._record.received
         self._fields["mutated_in_backward"] = differing(self._inputs, digests(self._tensors))
         self._fields["mutated_saved"] = differing(self._saved, digests(self._record.saved))
-        self._fields["mutated_cotangents"] = differing(
-            self._cotangents_before, digests(self._cotangents)
+        # A mask that hides nothing leaves the values, but not the version.
+        self._fields["mutated_cotangents"] = tuple(
+            sorted(
+                {*differing(self._cotangents_before, digests(self._cotangents))}
+                | {*differing(self._versions, versions(self._cotangents))}
+            )
         )
         self._fields["mutated_outputs"] = differing(self._outputs_before, digests(self._outputs))
         self._fields["buffers_changed_in_backward"] = changed(self._buffers, self._all_buffers())
@@ -109,8 +115,14 @@ def digests(values: Sequence[Any]) -> list[bytes | None]:
     return [digest(value) if isinstance(value, kind) else None for value in values]
 
 
-def differing(before: Sequence[bytes | None], after: Sequence[bytes | None]) -> tuple[int, ...]:
-    """Return the places of the digests that differ."""
+def versions(values: Sequence[Any]) -> list[int | None]:
+    """Return how often each tensor was changed in place; None for anything else."""
+    kind = library().Tensor
+    return [value._version if isinstance(value, kind) else None for value in values]
+
+
+def differing(before: Sequence[object], after: Sequence[object]) -> tuple[int, ...]:
+    """Return the places of the digests or versions that differ."""
     return tuple(i for i, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1])
 
 

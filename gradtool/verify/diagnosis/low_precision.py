@@ -8,7 +8,7 @@ at this point, is not backward's doing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import msgspec
@@ -97,7 +97,9 @@ def _one_look(
         sampler, noise, suspects = _suspects(at, backward, point, seed, at_once=False)
     if not suspects:
         return []
-    outputs, forward = _noise(at.function, at.primals, seed, _blocks(at.function, at.primals))
+    outputs, forward = _noise(
+        at.function, at.primals, seed, _blocks(at.function, at.primals), {*at.inputs}
+    )
     found = [
         _worst(at, argument, sampler.base[b.span], noise.floor[b.span], (outputs.base, forward))
         for argument, b in suspects
@@ -110,7 +112,8 @@ def _suspects(
 ) -> tuple[Sampler, Noise, list[tuple[int, Block]]]:
     """The gradients that jitter by much of their size, with what shows it."""
     blocks = _blocks(backward, point)
-    sampler, noise = _noise(backward, point, seed, blocks, at_once=at_once)
+    moved = {*at.inputs, *range(len(at.primals), len(point))}
+    sampler, noise = _noise(backward, point, seed, blocks, moved, at_once=at_once)
     suspects = [
         (argument, block)
         for argument, block in zip(at.inputs, blocks.blocks, strict=True)
@@ -128,6 +131,7 @@ def _noise(
     point: Sequence[Array],
     seed: int,
     coordinates: Coordinates,
+    moved: Collection[int],
     *,
     at_once: bool = False,
 ) -> tuple[Sampler, Noise]:
@@ -136,7 +140,7 @@ def _noise(
         eps[block.span] = epsilon(block.dtype) if block.stop > block.start else 0.0
     many = partial(function.evaluate_many, or_loop=False) if at_once else None
     sampler = Sampler(function.evaluate, point, coordinates, evaluate_many=many)
-    return sampler, measure(sampler, eps, generator(seed, "roughness"))
+    return sampler, measure(sampler, eps, generator(seed, "roughness"), moved)
 
 
 def _is_suspect(gradient: FloatArray, jitter: FloatArray, dtype: np.dtype) -> bool:

@@ -10,7 +10,7 @@ noise", SIAM J. Sci. Comput. 33 (2011).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
@@ -64,15 +64,25 @@ class Noise(msgspec.Struct, frozen=True):
         return np.asarray(self.floor <= PLAIN_NOISE_ROUNDINGS * self.relative * np.abs(base))
 
 
-def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Noise:
+def measure(
+    sampler: Sampler,
+    eps: FloatArray,
+    rng: np.random.Generator,
+    moved: Collection[int] | None = None,
+) -> Noise:
     """The noise of each output of `sampler`, whose own precisions are `eps`.
 
-    The larger of two: rounding to the output's precision, and what is measured.
+    The larger of two: rounding to the output's precision, and what is measured as primals move:
+    those at the positions `moved`, or all. What is constant may not fit others once it has moved,
+    as two weights that have to add up to the same.
     """
     size = np.nan_to_num(np.abs(sampler.base), posinf=0.0)
     rounding = OUTPUT_ROUNDINGS * eps * size
     with np.errstate(all="ignore"):
-        directions = [_direction(primal, rng) for primal in sampler.primals]
+        directions = [
+            direction if moved is None or at in moved else None
+            for at, direction in enumerate(_direction(each, rng) for each in sampler.primals)
+        ]
         measured, constant_nearby = _measured(sampler, directions)
         # Steps of float16 or of a table are wider than the usual spacings, and look exact between
         # them.

@@ -6,8 +6,9 @@ What it does
 Searches the attributes of ctx, including views of a tensor, and the contents of lists, tuples,
 dicts, functions and your own objects. For each input or output found there, makes a call that
 changes the tensor in place between forward and backward. If the gradient changes without an
-exception, the finding is an error; otherwise, it is a warning. Anything else may be kept on ctx,
-including intermediate tensors.
+exception, the finding is an error; otherwise, it is a warning. For an integer or boolean input,
+such as an index or a mask, which no graph holds and few programs change in place, it is a note.
+Anything else may be kept on ctx, including intermediate tensors.
 
 Why it matters
 --------------
@@ -68,6 +69,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.rules._contract import CHANGES_NOTHING, RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._runs import silently_differs
@@ -94,15 +96,24 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         changed = _changed_between(subject, kind, which)
         if changed is None:
             continue
+        note = Severity.NOTE if _is_discrete(subject, which) else None
         if silently_differs(subject.first.baseline, changed):
             harm = ": if it is changed in place before backward, the gradient is silently wrong"
-            yield Flaw(message=f"{what} is kept as ctx.{attribute}{harm}", hint=_HINT)
+            yield Flaw(
+                message=f"{what} is kept as ctx.{attribute}{harm}", hint=_HINT, severity=note
+            )
         else:
             yield Flaw(
                 message=f"{what} is kept as ctx.{attribute}, where autograd cannot see it",
                 hint=_HINT,
-                severity=Severity.WARNING,
+                severity=note or Severity.WARNING,
             )
+
+
+def _is_discrete(subject: Subject, which: str) -> bool:
+    """Return True for an input of integers or booleans."""
+    named = zip(subject.function.arguments, subject.first.primals, strict=True)
+    return any(each.name == which and not is_continuous(at.dtype) for each, at in named)
 
 
 def _changed_between(subject: Subject, kind: str, which: str) -> Observation | None:

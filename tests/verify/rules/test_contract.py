@@ -129,6 +129,20 @@ def test_what_is_kept_on_ctx_without_harm_is_a_warning(square):
     assert [severity for severity, _ in flaws(fake, "GT505")] == [Severity.WARNING]
 
 
+@pytest.mark.parametrize("disturbed", [CHANGED, {}])
+def test_an_index_that_is_kept_on_ctx_is_a_note(function, disturbed):
+    fake = function(
+        lambda x, index: x[index],
+        lambda p, c: (np.bincount(p[1], c[0], 3), None),
+        [X, np.array([2, 0])],
+        names=["x", "index"],
+        differentiable=[True, False],
+        observed={"kept_on_ctx": (("index", "input:index"),)},
+        disturbed=disturbed,
+    )
+    assert [severity for severity, _ in flaws(fake, "GT505")] == [Severity.NOTE]
+
+
 def test_one_tensor_kept_twice_is_told_once(square):
     fake = square(observed={"kept_on_ctx": (("x", "input:x"), ("again", "input:x"))})
     ((_, message),) = flaws(fake, "GT505")

@@ -50,6 +50,11 @@ CLASSES = {
         "e = x.exp(); ctx.save_for_backward(e); return e + 1",
         "(e,) = ctx.saved_tensors; e *= g; return e",
     ),
+    "cotangent masked where nothing is hidden": (
+        "GT503",
+        "ctx.save_for_backward(x > 9); return x * 2",
+        "(hidden,) = ctx.saved_tensors; return 2 * g.masked_fill_(hidden, 0)",
+    ),
     "tensor on ctx used up": (
         "GT504",
         "ctx.e = torch.ones_like(x); return x * 2",

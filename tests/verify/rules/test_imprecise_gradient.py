@@ -159,3 +159,20 @@ def test_a_given_tolerance_says_what_is_good_enough() -> None:
 
 def test_evaluations_alone_show_no_imprecision() -> None:
     assert not findings(Literal, witness=False)
+
+
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return -torch.nn.functional.softplus(-x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * torch.sigmoid(-x)
+
+
+def test_a_sigmoid_is_as_good_as_the_slope_of_softplus_beyond_its_threshold() -> None:
+    x = torch.tensor([-21.0, -20.5, 3.0], dtype=torch.float64, requires_grad=True)
+    assert not list(check(LogSigmoid, [(x,)]).findings())
