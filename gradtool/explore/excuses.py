@@ -92,25 +92,53 @@ def _is_on_line(part: Fraction, one: Shape | None, two: Shape | None, found: Sha
     return all(c == a + (b - a) * part for a, b, c in zip(one, two, found, strict=True))
 
 
+def is_lost_in_broadcasting(
+    found: Array | None, exact: Array | None, at_case: Array | None
+) -> bool:
+    """Return True if a gradient is right but in slices that forward ignores, and not at the case.
+
+    Where an extent of another argument has become one, forward may broadcast it against an axis
+    that it does not belong to, and drop the rest.
+    """
+    if found is None or exact is None or at_case is None or found.shape != exact.shape:
+        return False
+    if not exact.any():
+        return False
+    ignored = _ignored_axes(exact) - _ignored_axes(at_case)
+    return any(
+        np.allclose(found.compress(counts, axis), exact.compress(counts, axis))
+        for axis, counts in ((axis, _counts(exact, axis)) for axis in ignored)
+    )
+
+
 def _has_ignored_part(exact: Array | None, at_case: Array | None) -> bool:
     """Return True if a slice has no influence, along an axis of which the case needs all slices.
 
-    Forward may have left it out.
+    Forward may have left it out, as it has where a longer axis has no more slices that count.
     """
     if exact is None:
         return True
-    return not _ignored_axes(exact) <= _ignored_axes(at_case)
+    if not _ignored_axes(exact) <= _ignored_axes(at_case):
+        return True
+    if at_case is None or at_case.ndim != exact.ndim:
+        return False
+    return any(
+        exact.shape[axis] > at_case.shape[axis]
+        and _counts(exact, axis).sum() <= _counts(at_case, axis).sum()
+        for axis in _ignored_axes(exact)
+    )
 
 
 def _ignored_axes(exact: Array | None) -> set[int]:
     """The axes along which some slice has no influence."""
-    if exact is None:
-        return set()
-    return {
-        axis
-        for axis, extent in enumerate(exact.shape)
-        if not np.moveaxis(exact, axis, 0).reshape(extent, -1).any(axis=1).all()
-    }
+    axes = range(0 if exact is None else exact.ndim)
+    return {axis for axis in axes if exact is not None and not _counts(exact, axis).all()}
+
+
+def _counts(exact: Array, axis: int) -> Array:
+    """Flags of the slices along an axis that have an influence."""
+    rows = np.moveaxis(exact, axis, 0).reshape(exact.shape[axis], -1)
+    return np.asarray(rows.any(axis=1))
 
 
 def _output_shapes(checkable: Checkable, point: Point) -> list[Shape | None]:

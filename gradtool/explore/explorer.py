@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -161,7 +161,7 @@ class _Search:
             trial = attempt(self._checkable, variant, case.seed, self._gradients_at(case, point))
         self.left -= trial.calls
         if trial.answer is Answer.SUSPECT and self._unconfirmed[family] < _MOST_UNCONFIRMED:
-            self._confirm(case, point, variant)
+            self._confirm(case, point, variant, trial.wrong)
             self._unconfirmed[family] += not self.found
         elif trial.answer is Answer.RIGHT:
             self._remember(case, variant, takes_a_branch=keep.is_new)
@@ -176,12 +176,17 @@ class _Search:
             self._at_cases[id(case)] = gradients_at(self._checkable, point, case.seed)
         return self._at_cases[id(case)]
 
-    def _confirm(self, case: ResolvedCase, point: Point, variant: Variant) -> None:
+    def _confirm(
+        self, case: ResolvedCase, point: Point, variant: Variant, wrong: Collection[int]
+    ) -> None:
+        """Check a suspect in full, of which the trial found some arguments `wrong`."""
         self._confirmations -= 1
         self._branches.pause()
         if variant.point.size > _LARGE:
             variant = self._smaller(case, variant)
         outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
+        names = [variant.point.names[at] for at in wrong]
+        outcomes = [each for each in outcomes if not _is_lost_in_rounding(each, names)]
         if not outcomes or is_fixed_by_call(self._checkable, case, point, variant.point, case.seed):
             return
         before = set(self.found)
@@ -306,6 +311,16 @@ def confirmed(
     except Exception:  # What the user's code raises in a later call says nothing about a gradient.
         return []
     return [each for each in outcomes if _is_broken(each)]
+
+
+def _is_lost_in_rounding(outcome: Outcome, wrong: Collection[str]) -> bool:
+    """Return True for a surrogate that is the derivative of the steps of forward.
+
+    There, evaluations show nothing of it. `wrong` are the names of the other arguments.
+    """
+    if outcome.rule.code != codes.SURROGATE or not wrong:
+        return False
+    return not any(f"`{name}`" in flaw.message for flaw in outcome.flaws for name in wrong)
 
 
 def _first_order(settings: Settings) -> list[str]:

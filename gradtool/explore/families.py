@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
@@ -28,12 +28,14 @@ from gradtool.explore.reading.source import (
     solves,
     step_of_integers,
     takes_eigenvalues,
+    tested_for_truth,
     thresholds,
     trees,
     words,
 )
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.trial import changed_arguments, exact_gradients, read_as_symmetric
+from gradtool.explore.variants.axis_groups import tied_axes
 from gradtool.explore.variants.documented import documented
 from gradtool.explore.variants.extents import Extents, beside_options, extents, integers
 from gradtool.explore.variants.guided import guided
@@ -44,6 +46,7 @@ from gradtool.explore.variants.indices import (
     ignored,
     places_from_the_end,
     regrouped,
+    reordered,
     repeated,
     segments,
 )
@@ -109,10 +112,9 @@ def variants(
     # Docstrings also state values of what a case leaves at its default.
     cases = [*points, with_defaults(point, checkable.parameters())]
     kept = constraints(wording(checkable.obj).docstrings, trees(checkable.obj), point, cases)
-    given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     live = deque(
         (name, (each for each in stream if all(holds(each.point) for holds in kept)))
-        for name, stream in _streams(checkable, case, point, branches, given_none)
+        for name, stream in _streams(checkable, case, point, branches, points)
     )
     turns.family, stream = live.popleft()
     yield from stream
@@ -134,14 +136,14 @@ def _streams(
     case: ResolvedCase,
     point: Point,
     branches: Branches,
-    given_none: Collection[str],
+    points: Sequence[Point],
 ) -> Iterator[tuple[str, Iterator[Variant]]]:
     """The variants of branches, then those of each family."""
     parameters, moves_values = checkable.parameters(), iterations(checkable.obj) is None
     rng = generator(case.seed, "guided")
     yield "branches", guided(point, branches, parameters, rng, moves_values=moves_values)
-    families = _of_arguments(checkable, case, point, given_none)
-    families |= _of_tensors(checkable, case, point) | _of_indices(checkable, point)
+    families = _of_arguments(checkable, case, point, points)
+    families |= _of_tensors(checkable, case, point) | _of_indices(checkable, case, point)
     if has_own_vmap(checkable.obj):
         families["ranks below vmap"] = lambda: below_vmap(point, generator(case.seed, "vmap"))
     if moves_values:
@@ -150,7 +152,7 @@ def _streams(
 
 
 def _of_arguments(
-    checkable: Checkable, case: ResolvedCase, point: Point, given_none: Collection[str]
+    checkable: Checkable, case: ResolvedCase, point: Point, points: Sequence[Point]
 ) -> dict[str, Family]:
     """Families of extents and of arguments that are no tensors."""
     function, parameters = checkable.obj, checkable.parameters()
@@ -158,6 +160,8 @@ def _of_arguments(
     iteration, step = iterations(function), step_of_integers(function)
     kept = iteration.counts if iteration else frozenset[str]()
     named = dict(zip(full.names, full.values, strict=True))
+    given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
+    given_tensors = {at.names[each] for at in points for each in at.tensors}
     free = {name for name in full.names if wording(function).may_be_negative(name)}
     whole = wording(function).whole(parameters)
     keeps_order = solves(function) and not wording(function).may_be_wide
@@ -170,6 +174,7 @@ def _of_arguments(
                 names=axis_names(function, point),
                 repeats=may_repeat_when_longer(function, point),
                 keeps_order=keeps_order,
+                tied=tied_axes(points),
                 takes_parts=slices_by_name(function),
             ),
             draws("extents"),
@@ -183,17 +188,19 @@ def _of_arguments(
             step=step,
             divided=divided(function),
             whole=whole,
+            fixed=given_tensors,
+            tested=tested_for_truth(function),
             grows_guards=iteration is None,
         ),
         "options with positive numbers": lambda: among_positive(
-            full, plain(full, words(function, named), parameters, kept)
+            full, plain(full, words(function, named), parameters, kept, fixed=given_tensors)
         ),
         "documented shapes": lambda: documented(function, point, draws("documented")),
         "leading axes": lambda: leading(checkable, full, draws("leading")),
         "optional tensors": lambda: optional(checkable, point, given_none),
         "options with extents": lambda: beside_options(
             full,
-            plain(full, {}, parameters, kept, step=step, whole=whole),
+            plain(full, {}, parameters, kept, step=step, whole=whole, fixed=given_tensors),
             draws("beside options"),
         ),
         "ignored labels": lambda: ignored(function, full),
@@ -210,7 +217,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
     return {
         "values": lambda: values(point, draws("values"), is_scaled=is_scaled),
         "reversed axes": lambda: reversed_axes(point),
-        "constants": lambda: less_special(point),
+        "constants": lambda: less_special(point, said.may_weigh),
         "learned tensors": lambda: learned(
             point, partial(changed_arguments, checkable, point), is_asked=asks_for_needed(function)
         ),
@@ -229,12 +236,13 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
     }
 
 
-def _of_indices(checkable: Checkable, point: Point) -> dict[str, Family]:
+def _of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
     """Families of integer tensors and masks."""
-    function, said = checkable.obj, wording(checkable.obj)
+    function, draws, said = checkable.obj, partial(generator, case.seed), wording(checkable.obj)
     return {
         "counts": lambda: _unless(said.needs_nonzero, counts(function, point)),
         "indices": lambda: _unless(said.needs_distinct, repeated(function, point)),
+        "orders of rows": lambda: reordered(point, draws("orders")),
         "equal keys": lambda: _unless(said.needs_distinct, equal_keys(function, point)),
         "indices from the end": lambda: from_the_end(checkable, point),
         "places from the end": lambda: places_from_the_end(checkable, point),

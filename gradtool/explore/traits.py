@@ -56,7 +56,7 @@ def reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> 
     if not array.size or (grows and (_is_distinct_index(array) or is_offsets(array))):
         return None
     if any(
-        _is_permutation_along(array, axis) and old != new
+        is_permutation_along(array, axis) and old != new
         for axis, (old, new) in enumerate(zip(array.shape, shape, strict=True))
     ):
         return None
@@ -168,10 +168,10 @@ def is_permutation(array: Array) -> bool:
 
 def is_permutation_along_some_axis(array: Array) -> bool:
     """Return True for the numbers from 0 on in some order in each row along an axis."""
-    return any(_is_permutation_along(array, axis) for axis in range(array.ndim))
+    return any(is_permutation_along(array, axis) for axis in range(array.ndim))
 
 
-def _is_permutation_along(array: Array, axis: int) -> bool:
+def is_permutation_along(array: Array, axis: int) -> bool:
     """Return True for the numbers from 0 on in some order in each row along an axis."""
     if array.dtype.kind not in "iu" or array.shape[axis] < 2:
         return False

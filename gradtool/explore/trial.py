@@ -18,8 +18,8 @@ import numpy as np
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.excuses import function_at, raises_by_mistake
-from gradtool.explore.point import Point, Variant
+from gradtool.explore.excuses import function_at, is_lost_in_broadcasting, raises_by_mistake
+from gradtool.explore.point import Axis, Point, Variant
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, is_smooth
 from gradtool.explore.stale import stale_output
@@ -75,6 +75,8 @@ class Trial(msgspec.Struct, frozen=True):
 
     answer: Answer
     calls: int
+    wrong: frozenset[int] = frozenset()
+    """The positions of the arguments without the gradient of the recorded forward, if known."""
 
 
 class AtCase(msgspec.Struct, frozen=True, eq=False):
@@ -84,6 +86,8 @@ class AtCase(msgspec.Struct, frozen=True, eq=False):
     """Their size. Rounding may leave errors of that size in others."""
     exact: Mapping[int, Array | None]
     """The exact ones by the position of the argument; empty if there are none."""
+    ones: frozenset[Axis] = frozenset()
+    """The axes of extent one."""
 
 
 def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) -> Trial:
@@ -208,6 +212,8 @@ def _compared(
     cotangents = cotangents_of(started.seen, seed)
     exact = None if variant.is_measured else recorded_gradients(function, cotangents)
     if exact is None:
+        if at_case.exact and not variant.is_measured and not _is_near(variant.point):
+            return Trial(Answer.REFUSED, 3)  # Steps that overflow show little by evaluations.
         return _measured(
             checkable, function, started, variant, seed, _CASE_ROUNDINGS * at_case.usual
         )
@@ -243,15 +249,33 @@ def _compared(
             any(map(_lacks_number, found, exact)) or is_smooth(function, cotangents, found, seed)
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
+    wrong = _wrong(function, variant, found, exact, at_case, is_usual=is_usual)
+    return Trial(Answer.SUSPECT if wrong else Answer.RIGHT, 5, wrong)
+
+
+def _wrong(
+    function: FunctionDifferentiable,
+    variant: Variant,
+    found: Sequence[Array | None],
+    exact: Sequence[Array | None],
+    at_case: AtCase,
+    *,
+    is_usual: bool,
+) -> frozenset[int]:
+    """The positions of the arguments whose gradient is not the exact one."""
     floor = _CASE_ROUNDINGS * at_case.usual
-    differs = any(
-        _differs(
-            mine, other, is_usual=is_usual, floor=floor, may_be_surrogate=not variant.names_extents
-        )
+    may_be_surrogate = not variant.names_extents
+    may_broadcast = variant.names_extents and not _ones(variant.point) <= at_case.ones
+    return frozenset(
+        argument.position
         for mine, other, argument in zip(found, exact, function.arguments, strict=True)
         if argument.differentiable
+        and _differs(mine, other, is_usual=is_usual, floor=floor, may_be_surrogate=may_be_surrogate)
+        and not (
+            may_broadcast
+            and is_lost_in_broadcasting(mine, other, at_case.exact.get(argument.position))
+        )
     )
-    return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 5)
 
 
 def _measured(
@@ -301,11 +325,20 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
     cotangents = cotangents_of(started.seen, seed)
     exact = recorded_gradients(function, cotangents)
     if exact is not None:
-        return AtCase(_size(exact), _by_position(function, exact))
+        return AtCase(_size(exact), _by_position(function, exact), _ones(point))
     try:
-        return AtCase(_size(started.gradients(cotangents)), {})
+        return AtCase(_size(started.gradients(cotangents)), {}, _ones(point))
     except Exception:  # The user's code may raise anything.
         return AtCase(0.0, {})
+
+
+def _ones(point: Point) -> frozenset[Axis]:
+    return frozenset(
+        (at, axis)
+        for at, array in point.arrays()
+        for axis, extent in enumerate(array.shape)
+        if extent == 1
+    )
 
 
 def _size(gradients: Sequence[Array | None]) -> float:

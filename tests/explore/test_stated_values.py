@@ -42,6 +42,7 @@ def allows(text: str, name: str, value: Any, **others: float) -> bool:
         ("x must be positive", "x", (A([1.0, 2.0]),), (A([-1.0, 2.0]),)),
         ("x has non-zero entries", "x", (A([3.0]),), (A([0.0]),)),
         ("Inputs must be strictly between -1 and 1.", "x", (A([0.5]),), (A([1.0]), A([1.5]))),
+        ("E - e sin(E) = M for 0 <= e < 1.", "ecc", (A([0.9]),), (A([0.9, 2.0]),)),
         ("Entries of x lie in [-pi, pi].", "x", (A([3.0]),), (A([4.0]),)),
     ],
 )
@@ -50,6 +51,10 @@ def test_a_statement_allows_some_values(
 ) -> None:
     assert all(allows(text, name, value) for value in allowed)
     assert not any(allows(text, name, value) for value in refused)
+
+
+def test_a_letter_that_begins_two_names_stands_for_none() -> None:
+    assert allows("for 0 <= e < 1", "ecc", 2.0, eps=0.1)
 
 
 def test_a_statement_may_name_other_arguments() -> None:
@@ -94,6 +99,18 @@ def test_what_the_case_leaves_at_its_default_is_stated_too() -> None:
     assert holds(case)
     assert holds(with_default)
     assert not holds(point(x=np.ones(2), delta=-0.7))
+
+
+def test_what_is_distinct_stays_so_by_itself_or_in_pairs() -> None:
+    text = "Rows of a table at slots, which are distinct."
+    case = point(slots=np.array([1, 4]), rows=np.ones(2))
+    assert keeps(text, case, point(slots=np.array([1, 4, 2]), rows=np.ones(3)))
+    assert not keeps(text, case, point(slots=np.array([1, 4, 1]), rows=np.ones(3)))
+    assert keeps("Rows of a table.", case, point(slots=np.array([1, 4, 1]), rows=np.ones(3)))
+    pairs = point(a=np.array([0, 0, 2]), b=np.array([0, 1, 1]))
+    text = "The pairs must be distinct."
+    assert keeps(text, pairs, point(a=np.array([0, 2, 2]), b=np.array([1, 0, 1])))
+    assert not keeps(text, pairs, point(a=np.array([0, 2, 2]), b=np.array([1, 1, 1])))
 
 
 def test_extents_that_are_multiples_stay_so() -> None:

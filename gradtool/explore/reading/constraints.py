@@ -19,6 +19,7 @@ from gradtool.cases.inference.documentation import Shapes
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
 from gradtool.explore.reading.stated_values import Statement, bounded, statements
+from gradtool.explore.reading.wording import speaks_of_distinct
 
 Constraint = Callable[[Point], bool]
 
@@ -48,6 +49,7 @@ def constraints(
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
     found += _multiples(text, case)
     found += _kept_apart(case)
+    found += _distinct(case) if speaks_of_distinct(text) else ()
     found += _in_order(case, methods)
     return [each for each in found if each(case)]
 
@@ -167,6 +169,23 @@ def _kept_apart(case: Point) -> Iterator[Constraint]:
             axis = 1 if array.shape[1] <= array.shape[0] else 0
             if 1 < array.shape[axis] <= _MOST_ENDS:
                 yield partial(_are_apart, name, axis)
+
+
+def _distinct(case: Point) -> Iterator[Constraint]:
+    """Constraints that indices which are distinct stay so, by themselves or with others."""
+    integers = [case.names[at] for at, array in case.arrays() if array.dtype.kind in "iu"]
+    for count in (1, 2):
+        for names in combinations(integers, count):
+            yield partial(_have_no_repeats, names)
+
+
+def _have_no_repeats(names: Sequence[str], point: Point) -> bool:
+    """Return True if index tensors of one shape never have the same entries at two places."""
+    found = [_named(point).get(name) for name in names]
+    arrays = [each.reshape(-1) for each in found if isinstance(each, np.ndarray)]
+    if len(arrays) < len(names) or len({each.size for each in arrays}) > 1:
+        return True
+    return len(np.unique(np.stack(arrays), axis=1).T) == arrays[0].size
 
 
 def _differ(names: tuple[str, str], point: Point) -> bool:

@@ -63,6 +63,9 @@ is_order = _names(r".*(perm|order|inv|rank|sort|shuffle).*")
 is_gain = _names(r"(.*_)?(weight|gain|gamma)")
 """Tells factors that may be zero, as they are where they are initialized so."""
 
+is_weight = _names(r"(.*_)?(weights?|w|importance|confidence)")
+"""Tells how much something counts, which is a share or a multiple of it."""
+
 is_mark = _names(r".*(mask|valid|keep|label|target|sign|onehot|one_hot|class).*|y")
 """Tells a tensor without a gradient in which ones and zeros are no numbers like others."""
 

@@ -225,6 +225,38 @@ def _number(node: ast.expr, function: Any) -> Iterator[float]:
         yield float(value)
 
 
+def tested_for_truth(function: Any) -> set[str]:
+    """Names of which the source takes a number's truth, as ``if ctx.limit``: zero is like None."""
+    return {name for node in nodes(function) for test in _tests(node) for name in _name_of(test)}
+
+
+def _tests(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
+            return [test]
+        case ast.BoolOp(values=values):
+            return values
+    return []
+
+
+def _name_of(node: ast.expr) -> list[str]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(), attr=name):
+            return [name]
+    return []
+
+
+def tested_for_none(function: Any) -> set[str]:
+    """Names that forward compares with None."""
+    return {
+        name
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot)
+        if isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
+        for name in _name_of(node.left)
+    }
+
+
 def asks_for_needed(function: Any) -> bool:
     """Return True if backward reads which gradients are needed."""
     return _has_attribute(function, _NEEDED)

@@ -150,12 +150,19 @@ def bounded(text: str, names: AbstractSet[str]) -> set[str | None]:
 def _subjects(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[tuple[int, str | None]]:
     """The places of names among tokens; None for a word that stands for all of them."""
     by_word = {name.lower(): name for name in names if len(name) > _LONGEST_SYMBOL}
+    by_initial = _by_initial(names)
     for at, token in enumerate(tokens):
-        name = token if token in names else by_word.get(token.lower())
+        name = token if token in names else by_word.get(token.lower(), by_initial.get(token))
         if name is not None:
             yield at, name
         elif _GENERIC.fullmatch(token) and tokens[at + 1 : at + 2] in _MODALS:
             yield at, None
+
+
+def _by_initial(names: AbstractSet[str]) -> dict[str, str]:
+    """The names whose first letter no other has: in a formula, it may stand for them."""
+    initials = [name[:1] for name in names]
+    return {name[0]: name for name in names if initials.count(name[0]) == 1 and name[0] != "a"}
 
 
 # ---- forms of a statement ---------------------------------------------------------------------

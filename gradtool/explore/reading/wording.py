@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from gradtool.cases.inference.documentation import documentation, source, stated
+from gradtool.explore.reading.names import is_weight
 
 _SYMMETRIC = re.compile(
     r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
@@ -98,6 +99,9 @@ _LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
 _TRAILING = re.compile(r"\b(\w+)`*:?\s*\([\w\s,]+,\s*(?:\.\.\.|\*\w*)\s*\)")
 """Matches ``x (n, c, ...)`` and ``x: (n, c, *spatial)``, a shape with any number of last axes."""
 
+_COUNTS_FURTHER_AXES = re.compile(r"\*\s*\(\s*(\w+)\.(?:dim\(\)|ndim)\s*-\s*[12]\s*\)")
+"""Matches ``[1] * (x.dim() - 2)``, which stands for all last axes of x."""
+
 _ANY_TRAILING = re.compile(
     r"\([\w\s,]+,\s*(?:\.\.\.|\*\w*)\s*\)`*[- ](?:shaped )?(?:input|tensor|argument|array)s?\b"
 )
@@ -121,6 +125,11 @@ _ALL = re.compile(r"\b(arguments|inputs|tensors|all (of them|two|three|four))\b"
 def wording(function: Any) -> Wording:
     """The texts of a Function."""
     return Wording(documentation(function), source(function))
+
+
+def speaks_of_distinct(text: str) -> bool:
+    """Return True for a text that says that no two entries are the same."""
+    return bool(_DISTINCT.search(text))
 
 
 def speaks_of_parity(text: str) -> bool:
@@ -153,7 +162,7 @@ class Wording:
     @cached_property
     def needs_distinct(self) -> bool:
         """A docstring says that no two entries are the same."""
-        return bool(_DISTINCT.search(self.docstrings))
+        return speaks_of_distinct(self.docstrings)
 
     @cached_property
     def may_repeat(self) -> bool:
@@ -214,6 +223,12 @@ class Wording:
         """Return True if a docstring calls an argument a mask."""
         return bool(re.search(rf"\b{re.escape(name)}\b[^.;]{{0,32}}\bmasks?\b", self.docstrings))
 
+    def may_weigh(self, name: str) -> bool:
+        """Return True for the name of a weight, unless a docstring says that it is a mask."""
+        word = re.escape(name)
+        is_mask = re.search(rf"\b{word}\b[^.;]{{0,32}}\bmasks?\b(?! or\b)", self.docstrings)
+        return is_weight(name) and not is_mask
+
     def whole(self, parameters: Iterable[inspect.Parameter]) -> set[str]:
         """The parameters that are None by default, or else an integer by what is said of them."""
         return {
@@ -239,6 +254,12 @@ class Wording:
         )
         code = rf"\b{word}\.is_complex\(|is_complex\({word}\b"
         return bool(re.search(text, self.docstrings, re.I) or re.search(code, self._code))
+
+    def is_conjugated(self, name: str) -> bool:
+        """Return True if forward conjugates an argument, which changes no real number."""
+        word = re.escape(name)
+        forward, _, _ = self._code.partition("def backward")
+        return bool(re.search(rf"\b{word}\.conj\(|\bconj\({word}\b", forward))
 
     @cached_property
     def cannot_overflow(self) -> bool:
@@ -266,7 +287,8 @@ class Wording:
 
     def with_any_last_axes(self, names: Collection[str]) -> set[str]:
         """The arguments that may have more last axes: the first, if it is any."""
-        named = set(_TRAILING.findall(self.docstrings)) & set(names)
+        found = (*_TRAILING.findall(self.docstrings), *_COUNTS_FURTHER_AXES.findall(self._code))
+        named = set(found) & set(names)
         is_any = not named and names and _ANY_TRAILING.search(self.docstrings)
         return {next(iter(names))} if is_any else named
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -57,6 +57,43 @@ class AxisGroup(msgspec.Struct, frozen=True):
             made[-1] = max(last, made[-2] if at in self.ends else 0)
             changed[at] = made
         return changed
+
+
+def tied_axes(points: Sequence[Point]) -> set[Axis]:
+    """The axes whose extent differs between cases only where that of another argument does.
+
+    The one may be computed from the other: a half and one more, as of frequencies. Axes that are
+    equally long in all cases are tied by that already.
+    """
+    extents = [_extents(point) for point in points]
+    shared = [axis for axis in extents[0] if all(axis in each for each in extents)]
+    series = {axis: tuple(each[axis] for each in extents) for axis in shared}
+    alone = [
+        axis
+        for axis in shared
+        if not any(series[axis] == series[other] for other in shared if other[0] != axis[0])
+    ]
+    return {axis for axis in alone if _is_tied(axis, alone, series)}
+
+
+def _extents(point: Point) -> dict[Axis, int]:
+    return {
+        (at, axis): extent
+        for at, array in point.arrays()
+        for axis, extent in enumerate(array.shape)
+    }
+
+
+def _is_tied(axis: Axis, alone: Sequence[Axis], series: Mapping[Axis, Sequence[int]]) -> bool:
+    others = [series[other] for other in alone if other[0] != axis[0]]
+    changes = [
+        (one, two)
+        for one, two in combinations(range(len(series[axis])), 2)
+        if series[axis][one] != series[axis][two]
+    ]
+    return bool(changes) and all(
+        any(other[one] != other[two] for other in others) for one, two in changes
+    )
 
 
 def axis_groups(

@@ -13,6 +13,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import along_some_axes, with_axis
+from gradtool.verify.protocol.observation import Array
 
 _TINY, _HUGE = 2.0**-560, 2.0**532
 
@@ -51,17 +52,19 @@ def _alone_and_alike(point: Point, places: Sequence[int]) -> list[tuple[int, ...
 
 
 def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Variants with one more axis where a docstring leaves several ranks to choose from."""
-    tensors = {point.names[at]: at for at, _ in point.continuous()}
-    axes: dict[str, dict[int, int]] = {}
+    """Variants with an axis more or less where a docstring leaves several ranks to choose from."""
+    tensors = {point.names[at]: at for at, _ in point.arrays()}
+    made_by: dict[tuple[str, int], dict[int, Array]] = {}
     for name, shapes in alternatives(text, tensors).items():
         at = tensors[name]
+        array = point.values[at]
         for shape, longer in permutations(shapes, 2):
             axis = _added(shape, longer)
-            if axis is not None and len(shape) == point.values[at].ndim:
-                axes.setdefault(longer[axis], {})[at] = axis
-    for places in axes.values():
-        made = {at: with_axis(point.values[at], axis, rng) for at, axis in places.items()}
+            if axis is not None and len(shape) == array.ndim:
+                made_by.setdefault((longer[axis], 1), {})[at] = with_axis(array, axis, rng)
+            if axis is not None and len(longer) == array.ndim and array.shape[axis]:
+                made_by.setdefault((longer[axis], -1), {})[at] = np.take(array, 0, axis)
+    for made in made_by.values():
         shapes_now = (f"`{point.names[at]}` has the shape {list(made[at].shape)}" for at in made)
         yield Variant(point.having(made), " and ".join(shapes_now), may_raise=False)
 

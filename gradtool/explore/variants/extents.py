@@ -44,6 +44,7 @@ class Extents(msgspec.Struct, frozen=True, eq=False):
         names: Names of axes.
         repeats: Positions of integer tensors whose entries may repeat where they are longer.
         keeps_order: A matrix that is higher than wide must remain so, as for least squares.
+        tied: Axes that differ between cases only where others do.
         takes_parts: A tensor may be longer than one without a gradient, which may be about a part.
     """
 
@@ -52,6 +53,7 @@ class Extents(msgspec.Struct, frozen=True, eq=False):
     names: Mapping[Axis, str] = {}
     repeats: Collection[int] = ()
     keeps_order: bool = False
+    tied: Collection[Axis] = ()
     takes_parts: bool = False
 
 
@@ -98,7 +100,7 @@ def _has_order_of(point: Point, other: Point) -> bool:
 
 def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
     groups = axis_groups(point, known.fixed, known.names)
-    rounds = [[*_broadcast(point, group), *_targets(group, known.blocks)] for group in groups]
+    rounds = [[*_broadcast(point, group), *_targets(group, known)] for group in groups]
     for turn in range(max(map(len, rounds), default=0)):
         for group, targets in zip(groups, rounds, strict=True):
             if turn < len(targets):
@@ -139,15 +141,17 @@ def integers(point: Point) -> list[int]:
     return [v for v in (point.values[at] for at in point.plain) if type(v) is int and 1 < v < 300]
 
 
-def _targets(group: AxisGroup, blocks: Sequence[int]) -> Iterator[int]:
-    extent = group.extent
+def _targets(group: AxisGroup, known: Extents) -> Iterator[int]:
+    """Yield other extents; not one for what depends on others, which would be broadcast instead."""
+    extent, blocks = group.extent, known.blocks
+    least = 2 if group.axes and {*group.axes} <= {*known.tied} else 1
     beside = [extent + 1, 1, extent - 1, 2 * extent, 2 * extent + 1, 7]
     partial = [
         each for block in blocks for each in (2 * block + 1, block + 1, block - 1, 2 * block)
     ]
     first = [n for block in blocks if extent % block == 0 for n in (extent + 1, extent + block - 1)]
     for target in dict.fromkeys([*first, *beside, *partial, *_BEYOND]):
-        if target >= group.least and target != extent:
+        if target >= max(least, group.least) and target != extent:
             yield target
 
 
@@ -290,7 +294,9 @@ def _with_extremes_at_ends(array: Array) -> Array:
     for axis in range(array.ndim):
         made.sort(axis=axis)
     rows = made.reshape(-1, made.shape[-1])
-    rows[1::2] = rows[1::2, ::-1]
+    # The first row has the least entry of all, and the last the largest: both go to the end.
+    turned = slice(0, None, 2) if len(rows) > 1 else slice(0)
+    rows[turned] = rows[turned, ::-1]
     return made
 
 

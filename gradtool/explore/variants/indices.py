@@ -19,8 +19,19 @@ from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
 from gradtool.explore.reading.names import is_order
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.traits import is_offsets, is_permutation, is_permutation_along_some_axis
+from gradtool.explore.traits import (
+    is_offsets,
+    is_permutation,
+    is_permutation_along,
+    is_permutation_along_some_axis,
+)
 from gradtool.verify.protocol.observation import Array
+
+_LEAST_NOT_OWN_INVERSE = 3
+"""Entries of which some order is not its own inverse."""
+
+_ORDERS = 3
+"""Orders to try: of three or four entries, half of all orders are their own inverses."""
 
 
 def repeated(function: Any, point: Point) -> Iterator[Variant]:
@@ -41,6 +52,29 @@ def repeated(function: Any, point: Point) -> Iterator[Variant]:
             or (name in names and is_free and _may_repeat(array, name in direct))
         ):
             yield from _with_repeats(point, at, array)
+
+
+def reordered(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in which rows that are each a permutation are another one.
+
+    Those of the case may all be their own inverses by chance. What is the same in each row may
+    have to be, and another tensor of that shape may be the inverse.
+    """
+    shapes = [array.shape for _, array in point.arrays() if array.dtype.kind in "iu"]
+    for at, array in point.arrays():
+        if shapes.count(array.shape) > 1:
+            continue
+        if array.ndim < 2 or array.dtype.kind not in "iu" or not is_permutation_along(array, -1):
+            continue
+        rows = array.reshape(-1, array.shape[-1])
+        if rows.shape[-1] < _LEAST_NOT_OWN_INVERSE or (rows == rows[0]).all():
+            continue
+        change = f"rows of `{point.names[at]}` are in another order"
+        for _ in range(_ORDERS):
+            order = rng.permutation(rows.shape[-1]).astype(array.dtype)
+            # No two rows agree anywhere, as the two ends of edges must not.
+            made = np.stack([np.roll(order, number) for number in range(len(rows))])
+            yield Variant(point.having({at: made.reshape(array.shape)}), change)
 
 
 def equal_keys(function: Any, point: Point) -> Iterator[Variant]:
@@ -204,6 +238,8 @@ def ignored(function: Any, point: Point) -> Iterator[Variant]:
         if at not in point.tensors or by not in point.plain or point.values[at].dtype.kind != "i":
             continue
         labels, number = point.values[at], point.values[by]
+        if type(number) is not int:
+            continue
         changed = labels.copy()
         changed.reshape(-1)[::2] = number
         yield Variant(

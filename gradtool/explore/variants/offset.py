@@ -1,7 +1,8 @@
 """Variants far from zero of tensors whose common offset makes no difference to forward.
 
 A variance that backward computes as the difference of two large numbers has no digits left there,
-while the deviations from the mean, of which forward takes it, still have most of theirs.
+while the deviations from the mean, of which forward takes it, still have most of theirs. Times that
+are saved in single precision lose theirs in the same way.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ _OFFSETS = (2.0**15, 2.0**16)
 Much farther away the steps of a full check, which grow with the numbers, are often too long.
 """
 
+_OFFSET_OF_CONSTANT = 2.0**23 + 1 / 3
+"""Single precision has no digits behind the point there."""
+
 _SAME = 1e-4
 """Part of an output by which the rounded offset may change it."""
 
@@ -30,12 +34,13 @@ def offset(checkable: Checkable, point: Point) -> Iterator[Variant]:
     """Yield variants with a large number added to all entries, where forward does not change."""
     for at, array in point.continuous():
         is_free = array.dtype == np.float64 and array.size > 1 and not is_integral(array)
-        if at in point.tracked and is_free and not traits(array):
+        is_bound = any(each.is_equality or at in point.tracked for each in traits(array))
+        if is_free and not is_bound:
             yield from _moved(checkable, point, at)
 
 
 def _moved(checkable: Checkable, point: Point, at: int) -> Iterator[Variant]:
-    for size in _OFFSETS:
+    for size in _OFFSETS if at in point.tracked else (_OFFSET_OF_CONSTANT,):
         moved = point.having({at: point.values[at] + size})
         if _same_outputs(checkable, point, moved):
             change = f"values of `{point.names[at]}` are about {size:g}"

@@ -31,7 +31,7 @@ from gradtool.explore.reading.names import (
     is_optional_tensor,
     is_state,
 )
-from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.source import tested_for_none, trees
 from gradtool.explore.reading.tensor_uses import is_used_as_tensor
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.variants.plain import is_kept, with_defaults
@@ -56,8 +56,10 @@ def optional(
     yield from _not_passed(point, parameters, given_none)
     missing = [at for at, value in enumerate(full.values) if value is None]
     instead = _taken_instead(checkable, full) if missing else {}
+    may_be_none = {name for name, default in defaults.items() if default is None}
+    may_be_none |= tested_for_none(checkable.obj)
     for at, name in enumerate(full.names):
-        if at in full.tensors and defaults.get(name, 0) is None:
+        if at in full.tensors and name in may_be_none:
             rest = tuple(each for each in full.tensors if each != at)
             without = replace(full.having({at: None}), tensors=rest, tracked=full.tracked - {at})
             yield Variant(without, f"`{name}` is omitted", may_raise=False)

@@ -48,6 +48,8 @@ def plain(
     step: int = 1,
     divided: Collection[str] = (),
     whole: Collection[str] = (),
+    fixed: Collection[str] = (),
+    tested: Collection[str] = (),
     grows_guards: bool = False,
 ) -> Iterator[Variant]:
     """Yield variants of each argument that is not a tensor, then one of all such arguments.
@@ -60,6 +62,8 @@ def plain(
         free: Names of numbers that may be negative too.
         divided: Names of integers that may have to be multiples of something.
         whole: Names of what is None by default, or else a positive integer.
+        fixed: Names of what stays as it is.
+        tested: Names of numbers whose truth the source tests, as if zero stood for None.
         step: Distance of integers that may be as good: 2 where all have to be odd or even.
         grows_guards: A small number that guards a division may be larger.
     """
@@ -68,12 +72,13 @@ def plain(
         (
             at,
             [
+                *_zero(full.values[at], full.names[at] in tested),
                 *_other_values(full, at, words.get(full.names[at], ()), free, step),
                 *(_WHOLE if full.values[at] is None and full.names[at] in whole else ()),
             ],
         )
         for at in full.plain
-        if not is_kept(full.names[at], full.values[at])
+        if not is_kept(full.names[at], full.values[at]) and full.names[at] not in fixed
     ]
     if grows_guards:
         options += [(at, [_LARGEST_GUARD]) for at in full.plain if _is_small_guard(full, at)]
@@ -158,6 +163,10 @@ def _may_raise(name: str, value: Any, divided: Collection[str]) -> bool:
     return (
         isinstance(value, tuple | list) or is_record(value) or (isinstance(value, int) and is_part)
     )
+
+
+def _zero(value: Any, is_tested: bool) -> list[Any]:
+    return [type(value)(0)] if is_tested and type(value) in (int, float) and value else []
 
 
 def _is_more(value: Any, point: Point, at: int) -> bool:

@@ -68,11 +68,12 @@ def has_two_triangles(gradient: Array) -> bool:
     return bool(difference > _SKEW * np.abs(gradient).max())
 
 
-def less_special(point: Point) -> Iterator[Variant]:
+def less_special(point: Point, may_weigh: Callable[[str], bool]) -> Iterator[Variant]:
     """Yield variants in which tensors of nothing but one small integer have other values.
 
     A term times zero, a power of one, or a product with ones is no evidence for its factor. Of
-    what requires a gradient, other whole numbers become fractions too.
+    what requires a gradient, other whole numbers become fractions too, and so do the ones of
+    weights that are all zero or one (`may_weigh` tells the name of a weight).
     """
     for at, array in point.continuous():
         is_free = at in point.tracked or not is_mark(point.names[at])
@@ -87,6 +88,9 @@ def less_special(point: Point) -> Iterator[Variant]:
         moved = (array * spread if array.any() else 0.5 * spread).astype(array.dtype)
         if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL:
             change = f"`{point.names[at]}` is not {array.min():g} everywhere"
+            yield Variant(point.having({at: moved}), change, is_less_special=True)
+        elif may_weigh(point.names[at]) and np.isin(array, (0, 1)).all():
+            change = f"`{point.names[at]}` contains fractions"
             yield Variant(point.having({at: moved}), change, is_less_special=True)
         elif at in point.tracked and np.abs(array).max() > 1:
             change = f"`{point.names[at]}` contains fractions"
@@ -103,11 +107,12 @@ def turned(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants in which complex numbers that are all real, or all imaginary, are neither.
 
     A conjugate makes no difference to real numbers. Real tensors become complex if a docstring or
-    the source says that they may be.
+    the source says that they may be, as a forward does that conjugates one.
     """
     said = wording(function)
     floats = {at: array for at, array in point.continuous() if array.dtype.kind == "f"}
-    if said.is_real_or_complex and floats:
+    is_conjugated = any(said.is_conjugated(point.names[at]) for at in floats)
+    if (said.is_real_or_complex or is_conjugated) and floats:
         made = {at: array * _phases(array) for at, array in floats.items()}
         yield Variant(point.having(made), "all tensors are complex")
     allowed = [at for at in floats if said.may_be_complex(point.names[at])]

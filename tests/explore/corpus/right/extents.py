@@ -20,6 +20,57 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class FrequencyGain(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, gain: Tensor) -> Tensor:
+        ctx.save_for_backward(x, gain)
+        return torch.fft.irfft(torch.fft.rfft(x) * gain, n=x.shape[-1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        x, gain = ctx.saved_tensors
+        n = x.shape[-1]
+        spectrum = torch.fft.rfft(g)
+        twice = torch.full_like(gain, 2.0)
+        twice[0] = 1.0
+        if n % 2 == 0:
+            twice[-1] = 1.0
+        both = (spectrum.conj() * torch.fft.rfft(x)).real.sum(0)
+        return torch.fft.irfft(spectrum * gain, n=n), both * twice / n
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(2, 6), draw(4, seed=1)
+        yield draw(2, 5), draw(3, seed=1)
+
+
+class RankedRows(Function):
+    """Sum of squared scores weighed by rank. Only the first lengths[b] items of a row count."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, grades: Tensor, lengths: Tensor) -> Tensor:
+        _, n = scores.shape
+        valid = torch.arange(n) < lengths[:, None]
+        order = grades.masked_fill(~valid, -1).argsort(dim=1, descending=True, stable=True)
+        taken = scores.gather(1, order)
+        weights = valid.gather(1, order) / torch.arange(1, n + 1, dtype=scores.dtype)
+        ctx.save_for_backward(taken, order, weights)
+        return (taken.square() * weights).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        taken, order, weights = ctx.saved_tensors
+        inner = 2 * g * taken * weights
+        return torch.zeros_like(inner).scatter(1, order, inner), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        grades = torch.tensor([[0, 2, 1, 3], [1, 3, 0, 4], [5, 5, 5, 5]])
+        yield draw(3, 4), grades, torch.tensor([4, 3, 0])
+
+
 class GatesInHalves(Function):
     """The last extent must be even."""
 

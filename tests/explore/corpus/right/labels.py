@@ -21,6 +21,52 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class CallOrPut(Function):
+    """Payoff of an option: `side` is 1 for a call, -1 for a put."""
+
+    @staticmethod
+    def forward(ctx: Any, price: Tensor, strike: Tensor, side: Tensor | int = 1) -> Tensor:
+        sides = torch.as_tensor(side, dtype=price.dtype)
+        gap = sides * (price - strike)
+        ctx.save_for_backward(torch.sigmoid(8 * gap), sides)
+        return torch.nn.functional.softplus(8 * gap) / 8
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, None]:
+        inside, sides = ctx.saved_tensors
+        # A side is its own sign.
+        slope = g * inside * sides.sign()
+        return slope, -slope, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(3), draw(3, seed=1)
+        yield draw(3), draw(3, seed=1), torch.tensor([1, -1, -1])
+
+
+class BagOfRows(Function):
+    """The sum of rows of a table (V, D) by ids (N,); the id `padding` is left out."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, ids: Tensor, padding: int | None = None) -> Tensor:
+        keep = torch.ones_like(ids, dtype=torch.bool) if padding is None else ids != padding
+        ctx.save_for_backward(ids, keep)
+        ctx.rows = table.shape[0]
+        return (table[ids] * keep[:, None]).sum(0)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        ids, keep = ctx.saved_tensors
+        rows = keep[:, None].to(g.dtype) * g
+        return g.new_zeros(ctx.rows, g.shape[0]).index_add(0, ids, rows), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(5, 2), torch.tensor([1, 0, 1, 3]), 3
+        yield draw(5, 2), torch.tensor([1, 0, 1, 3])
+
+
 class IgnoredLabel(Function):
     """The cross entropy of the rows whose label is not ignored."""
 

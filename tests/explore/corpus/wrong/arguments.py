@@ -27,6 +27,30 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class PairwiseKernel(Function):
+    """exp(-|x_i - y_j|^2 / 2), where y is x if it is None."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor | None) -> Tensor:
+        other = x if y is None else y
+        apart = x[:, None] - other[None]
+        kernel = (-0.5 * apart.square().sum(-1)).exp()
+        ctx.has_other = y is not None
+        ctx.save_for_backward(apart, kernel)
+        return kernel
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor | None]:
+        apart, kernel = ctx.saved_tensors
+        pull = (g * kernel)[..., None] * apart
+        return -pull.sum(1), pull.sum(0) if ctx.has_other else None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4, 2), draw(3, 2, seed=1)
+
+
 class DecayedMemory(Function):
     """A memory of outer products that decays, and what it holds in the end."""
 

@@ -16,6 +16,30 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class Correlated(Function):
+    """The correlation of a signal with a template, over all shifts."""
+
+    @staticmethod
+    def forward(ctx: Any, signal: Tensor, template: Tensor) -> Tensor:
+        n = signal.shape[0]
+        shifts = (torch.arange(n)[:, None] + torch.arange(n)) % n
+        matrix = signal[shifts]
+        ctx.save_for_backward(template, shifts)
+        return matrix @ template.conj()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        template, shifts = ctx.saved_tensors
+        spread = g[:, None] * template
+        gradient = torch.zeros_like(g)
+        return gradient.index_add(0, shifts.reshape(-1), spread.conj().reshape(-1)), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(5), draw(5, seed=1).detach()
+
+
 class GainWithoutConjugate(Function):
     """Amplify channels.
 

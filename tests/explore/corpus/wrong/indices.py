@@ -20,6 +20,49 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LargestOfRow(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        values, places = x.max(1)
+        ctx.save_for_backward(places.to(torch.uint8), values.exp())
+        ctx.shape = x.shape
+        return values.exp()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        places, values = ctx.saved_tensors
+        made = values.new_zeros(ctx.shape)
+        return made.scatter(1, places.long()[:, None], (g * values)[:, None])
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (draw(4, 16),)
+        yield (draw(2, 64),)
+
+
+class DiscountedRanks(Function):
+    """Discounted sum of scores (B, N), in the order of their grades (B, N)."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, grades: Tensor) -> Tensor:
+        order = grades.argsort(dim=1, descending=True, stable=True)
+        discount = 1 / torch.arange(2, scores.shape[1] + 2, dtype=scores.dtype).log2()
+        taken = scores.gather(1, order)
+        ctx.save_for_backward(taken, order, discount)
+        return (taken.square() * discount).sum(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        taken, order, discount = ctx.saved_tensors
+        return (2 * g[:, None] * taken * discount).gather(1, order), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(2, 4), torch.tensor([[3, 2, 1, 0], [1, 0, 3, 2]])
+
+
 class SegmentShares(Function):
     """Softmax of score (N,) within seg (N,), ids below n, in any order."""
 

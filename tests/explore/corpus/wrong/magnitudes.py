@@ -25,6 +25,29 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class FadingMemory(Function):
+    """The sum of x, faded by the time that has gone since. times (T,) increase, from any origin."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rate: Tensor, times: Tensor) -> Tensor:
+        ctx.save_for_backward(x, rate, times.float())
+        return (x * (rate * (times - times[-1])).exp()).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, None]:
+        x, rate, times = ctx.saved_tensors
+        gone = (times - times[-1]).to(x.dtype)
+        weight = g * (rate * gone).exp()
+        return weight, (x * weight * gone).sum(), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        times = torch.tensor([0.0, 0.5, 1.25, 2.0, 4.0], dtype=torch.float64)
+        rate = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+        yield draw(5), rate, times
+
+
 class LengthWithoutOverflow(Function):
     """The length of vectors in the plane, which does not overflow."""
 

@@ -26,6 +26,27 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class WeightedHuber(Function):
+    """Huber loss of rows, each with its weight (N,): a padding mask or any importance."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        root = (1 + x * x).sqrt()
+        return ((root - 1).sum(-1) * weight).sum() / weight.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        x, weight = ctx.saved_tensors
+        kept = (weight != 0).to(x.dtype)[:, None]
+        return g * kept * x / (1 + x * x).sqrt() / weight.sum(), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4, 3), torch.tensor([1.0, 0.0, 1.0, 1.0], dtype=torch.float64)
+
+
 class SmoothedMargin(Function):
     """-(1 - eps) log sigmoid(m) - eps log sigmoid(-m) with a label smoothing eps in [0, 0.5)."""
 

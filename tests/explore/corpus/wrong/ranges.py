@@ -30,6 +30,29 @@ def share(*shape: int, seed: int = 0) -> Tensor:
     return (0.1 + 0.7 * made).requires_grad_()
 
 
+class DeadZone(Function):
+    """x outside a dead zone; without a `floor` there is none below."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, floor: float | None) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.floor = floor
+        return x.clone() if floor is None else x.clamp(min=floor)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        if ctx.floor:
+            g = g * (x > ctx.floor)
+        return g, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(8), -0.5
+        yield draw(8), 0.4
+        yield draw(8), None
+
+
 class WeightsAlongRay(Function):
     """Opacity alpha (R, S) in [0, 1] -> weights (R, S)."""
 

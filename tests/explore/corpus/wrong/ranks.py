@@ -20,6 +20,46 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class OneRowOrMany(Function):
+    """Mean over rows of log-cosh, summed over columns. rates, offsets: (B, T), or (T,) for one."""
+
+    @staticmethod
+    def forward(ctx: Any, rates: Tensor, offsets: Tensor) -> Tensor:
+        ctx.save_for_backward(rates, offsets)
+        each = (rates - offsets).cosh().log()
+        return each.sum(-1).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        rates, offsets = ctx.saved_tensors
+        slope = g * (rates - offsets).tanh() / rates.shape[0]
+        return slope, -slope
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(3, 4), draw(3, 4, seed=1)
+
+
+class ChannelScale(Function):
+    """x * scale, where axis 1 of x are the channels."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(x, scale)
+        return x * scale.reshape(1, -1, *[1] * (x.dim() - 2))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        x, scale = ctx.saved_tensors
+        wide = scale.reshape(1, -1, *[1] * (x.dim() - 2))
+        return g * wide, (g * x).flatten(0, -2).sum(0)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4, 3), draw(3, seed=1)
+
+
 class ChannelMeans(Function):
     """Means per channel of (N, C, *spatial) inputs."""
 
