@@ -50,10 +50,10 @@ from gradtool.explore.variants.indices import (
     repeated,
     segments,
 )
+from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.variants.masks import masks
-from gradtool.explore.variants.offset import offset
 from gradtool.explore.variants.optional import optional
 from gradtool.explore.variants.plain import among_positive, plain, with_defaults
 from gradtool.explore.variants.ranks import below_vmap
@@ -229,6 +229,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "asymmetric matrices": lambda: _asymmetric(checkable, case, point),
         "zeros": lambda: _unless(said.needs_nonzero, zeros(point, draws("zeros"))),
         "whole numbers": lambda: whole(point, draws("whole")),
+        "sums": lambda: rescaled(checkable, point),
         "shares": lambda: shares(checkable, point),
         "eigenvalues": lambda: _unless(
             said.needs_distinct, degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj))

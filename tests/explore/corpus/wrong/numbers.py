@@ -26,6 +26,25 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class WeightedSpread(Function):
+    """Weighted mean of log-cosh, with weights that forward divides by their sum."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weights: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weights)
+        return (weights / weights.sum()) @ x.cosh().log()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        x, weights = ctx.saved_tensors
+        return g * weights * x.tanh(), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4), torch.tensor([0.1, 0.3, 0.4, 0.2], dtype=torch.float64)
+
+
 class WeightedHuber(Function):
     """Huber loss of rows, each with its weight (N,): a padding mask or any importance."""
 

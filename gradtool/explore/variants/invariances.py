@@ -1,8 +1,9 @@
-"""Variants far from zero of tensors whose common offset makes no difference to forward.
+"""Variants of tensors of which an offset or a factor makes no difference to forward.
 
 A variance that backward computes as the difference of two large numbers has no digits left there,
 while the deviations from the mean, of which forward takes it, still have most of theirs. Times that
-are saved in single precision lose theirs in the same way.
+are saved in single precision lose theirs in the same way. Where forward divides weights by their
+sum, backward has to as well.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ Much farther away the steps of a full check, which grow with the numbers, are of
 _OFFSET_OF_CONSTANT = 2.0**23 + 1 / 3
 """Single precision has no digits behind the point there."""
 
+_FACTOR = 1.7
+"""A sum that is neither one nor a power of two."""
+
 _SAME = 1e-4
 """Part of an output by which the rounded offset may change it."""
 
@@ -37,6 +41,16 @@ def offset(checkable: Checkable, point: Point) -> Iterator[Variant]:
         is_bound = any(each.is_equality or at in point.tracked for each in traits(array))
         if is_free and not is_bound:
             yield from _moved(checkable, point, at)
+
+
+def rescaled(checkable: Checkable, point: Point) -> Iterator[Variant]:
+    """Yield variants of what adds up to one that no longer does, where forward does not change."""
+    for at, array in point.continuous():
+        if any(each.name == "sums to one" for each in traits(array)):
+            made = point.having({at: _FACTOR * array})
+            if _same_outputs(checkable, point, made):
+                change = f"`{point.names[at]}` adds up to {_FACTOR} instead of 1"
+                yield Variant(made, change)
 
 
 def _moved(checkable: Checkable, point: Point, at: int) -> Iterator[Variant]:
