@@ -105,6 +105,9 @@ if TYPE_CHECKING:
 
 NO_JVP = "no jvp"
 
+_NEARLY_WHOLE = 1e-6
+"""Distance of a factor from the whole number that it is but for rounding."""
+
 
 def _check(subject: Subject) -> Answer:
     if not subject.function.defines_jvp:
@@ -132,7 +135,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
     for found in subject.jvps:
         wrong = found.off & ~_is_rounded(found)
         if wrong.any():
-            yield _flaw(found, wrong, _tangents_of(subject, found))
+            hint = _ratio(found) or _of_arguments(subject)
+            yield _flaw(found, wrong, _tangents_of(subject, found), hint)
 
 
 def _is_rounded(found: JvpComparison) -> np.ndarray:
@@ -148,7 +152,7 @@ def _tangents_of(subject: Subject, found: JvpComparison) -> str:
     return f"where only `{subject.function.arguments[found.only_argument].name}` has a tangent"
 
 
-def _flaw(found: JvpComparison, wrong: np.ndarray, tangents: str) -> Flaw:
+def _flaw(found: JvpComparison, wrong: np.ndarray, tangents: str, hint: str | None) -> Flaw:
     with np.errstate(all="ignore"):
         excess = np.abs(found.jvp - found.numeric) / found.allowed
     row = int(np.argmax(np.where(wrong, np.nan_to_num(excess, nan=np.inf), -1.0)))
@@ -157,7 +161,7 @@ def _flaw(found: JvpComparison, wrong: np.ndarray, tangents: str) -> Flaw:
     return Flaw(
         message=f"jvp differs from the derivative of the outputs in {wrong.sum()} of {wrong.size} "
         f"entries, {tangents}; worst: analytic {shown[0]}, numeric {shown[1]}",
-        hint=_ratio(found),
+        hint=hint,
         evidence=Evidence(
             analytic=scalar(jvp),
             numeric=scalar(numeric),
@@ -170,17 +174,46 @@ def _flaw(found: JvpComparison, wrong: np.ndarray, tangents: str) -> Flaw:
 
 
 def _ratio(found: JvpComparison) -> str | None:
-    """A constant factor between the tangent and the right one, if there is one."""
+    """Word a constant factor between the tangent and the right one, if there is one."""
+    factor = _factor(found)
+    if factor is None:
+        return None
+    if factor == 0:
+        return "the tangent is zero"
+    return f"the tangent is the derivative times {factor_words(factor)}"
+
+
+def _of_arguments(subject: Subject) -> str | None:
+    """Word what jvp does with the tangent of each argument that alone gives a wrong result."""
+    alone = [
+        (f"the tangent of `{subject.function.arguments[each.only_argument].name}`", each)
+        for each in subject.jvps
+        if each.only_argument is not None and each.off.any()
+    ]
+    words = [_with_tangent(tangent, _factor(each)) for tangent, each in alone]
+    return f"jvp {', and '.join(words)}" if words else None
+
+
+def _with_tangent(tangent: str, factor: float | None) -> str:
+    if factor is None:
+        return f"is wrong for {tangent}"
+    if factor == 0:
+        return f"ignores {tangent}"
+    if factor == -1:
+        return f"gives {tangent} the wrong sign"
+    return f"multiplies {tangent} by {factor_words(factor)}"
+
+
+def _factor(found: JvpComparison) -> float | None:
+    """The constant factor between the tangent and the right one; None if there is none."""
     usable = np.abs(found.numeric) > found.allowed
     if not usable.any():
         return None
     ratios = found.jvp[usable] / found.numeric[usable]
     factor = float(np.median(ratios))
-    if not np.allclose(ratios, factor, rtol=1e-6, atol=0) or not np.isfinite(factor):
+    if not np.allclose(ratios, factor, rtol=1e-6, atol=1e-6) or not np.isfinite(factor):
         return None
-    if factor == 0:
-        return "the tangent is zero"
-    return f"the tangent is the derivative times {factor_words(factor)}"
+    return float(np.round(factor)) if abs(factor - np.round(factor)) < _NEARLY_WHOLE else factor
 
 
 RULE = Rule(

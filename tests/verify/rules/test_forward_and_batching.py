@@ -63,6 +63,27 @@ def test_right_ones_pass():
     assert [asked[code] for code in CODES] == ["pass"] * 4
 
 
+@pytest.mark.parametrize(
+    ("jvp", "hint"),
+    [
+        (lambda x, y, tx, ty: tx * y, "jvp ignores the tangent of `y`"),
+        (lambda x, y, tx, ty: tx * y - x * ty, "jvp gives the tangent of `y` the wrong sign"),
+        (lambda x, y, tx, ty: 3 * tx * y + x * ty, "jvp multiplies the tangent of `x` by 3"),
+        (
+            lambda x, y, tx, ty: tx * y * y,
+            "jvp is wrong for the tangent of `x`, and ignores the tangent of `y`",
+        ),
+        (lambda x, y, tx, ty: 2 * (tx * y + x * ty), "the tangent is the derivative times 2"),
+    ],
+)
+def test_a_wrong_jvp_is_explained_by_argument(jvp, hint):
+    function = with_methods(
+        jvp=staticmethod(lambda ctx, *tangents: jvp(*ctx.saved_tensors, *tangents))
+    )
+    report = gradtool.check(function, [CASE], select=["GT301"])
+    assert [finding.hint for finding in report.findings()] == [hint]
+
+
 def test_gradients_that_the_engine_refuses_leave_jvp_unchecked():
     refused = with_methods(backward=staticmethod(lambda ctx, g: (g, g.sum())))
     changed = with_methods(backward=staticmethod(lambda ctx, g: (g, g, g)))
