@@ -231,3 +231,33 @@ class NothingExplains(OneInput):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * torch.cos(x * x) + x.mean() * grad_output.sum()
+
+
+class KeyOfPredictionForgotten(Function):
+    says = "backward treats `torch.einsum("
+
+    @staticmethod
+    def forward(ctx, k):
+        state, states = k.new_zeros(k.shape[0], k.shape[2], k.shape[2]), []
+        for i in range(k.shape[1]):
+            states.append(state)
+            found = torch.einsum("bvk,bk->bv", state, k[:, i])  # <-
+            state = state + (1 - found)[:, :, None] * k[:, i, None, :]
+        ctx.save_for_backward(k, torch.stack(states, 1))
+        return state
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        k, states = ctx.saved_tensors
+        grad_k = torch.zeros_like(k)
+        for i in reversed(range(k.shape[1])):
+            error = 1 - torch.einsum("bvk,bk->bv", states[:, i], k[:, i])
+            grad_k[:, i] = torch.einsum("bvk,bv->bk", grad, error)
+            of_error = torch.einsum("bvk,bk->bv", grad, k[:, i])
+            grad = grad - of_error[:, :, None] * k[:, i, None, :]
+        return grad_k
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.randn(2, 3, 2, dtype=torch.double, requires_grad=True),)

@@ -126,9 +126,17 @@ def expressions(statement: ast.stmt, operation: str) -> list[ast.AST]:
     A call to ``norm`` makes a node of the operation ``linalg_vector_norm``.
     """
     every = list(_in_order(statement))
-    return [each for each in every if _computes(each, operation)] or [
-        each for each in every if _is_call_of_part(each, operation)
-    ]
+    return (
+        [each for each in every if _computes(each, operation)]
+        or [each for each in every if _is_call_of_part(each, operation)]
+        or _only_call(every)
+    )
+
+
+def _only_call(every: Sequence[ast.AST]) -> list[ast.AST]:
+    """The call that all operations of a statement are parts of, as those of an ``einsum`` are."""
+    computed = [each for each in every if isinstance(each, ast.Call | ast.BinOp | ast.UnaryOp)]
+    return [*computed] if len(computed) == 1 and isinstance(computed[0], ast.Call) else []
 
 
 def _is_call_of_part(node: ast.AST, operation: str) -> bool:
