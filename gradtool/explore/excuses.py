@@ -13,9 +13,13 @@ import numpy as np
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.point import Growth, Point, Variant
+from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.observation import Array, Observation
 
 Shape = tuple[int, ...]
+
+_ROUNDINGS = 16
+"""Roundings of the largest entry of a gradient that may be left where it should be zero."""
 
 
 def raises_by_mistake(
@@ -136,9 +140,10 @@ def _ignored_axes(exact: Array | None) -> set[int]:
 
 
 def _counts(exact: Array, axis: int) -> Array:
-    """Flags of the slices along an axis that have an influence."""
-    rows = np.moveaxis(exact, axis, 0).reshape(exact.shape[axis], -1)
-    return np.asarray(rows.any(axis=1))
+    """Flags of the slices along an axis that have an influence, but for roundings."""
+    sizes = np.abs(np.moveaxis(exact, axis, 0).reshape(exact.shape[axis], -1))
+    negligible = _ROUNDINGS * epsilon(exact.dtype) * sizes.max(initial=0.0)
+    return np.asarray((sizes > negligible).any(axis=1))
 
 
 def _output_shapes(checkable: Checkable, point: Point) -> list[Shape | None]:

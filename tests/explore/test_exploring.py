@@ -36,9 +36,12 @@ def test_the_same_seed_finds_the_same() -> None:
 
 @pytest.mark.parametrize("seed", range(1, 4))
 @pytest.mark.parametrize(
-    "function", ["dtypes.py::UnliftedNorm", "magnitudes.py::VarianceInOnePass"]
+    "function",
+    ["dtypes.py::UnliftedNorm", "indices.py::SegmentShares", "magnitudes.py::VarianceInOnePass"],
 )
-def test_a_mistake_in_the_digits_is_found_with_other_seeds(function: str, seed: int) -> None:
+def test_a_mistake_that_roundings_may_hide_is_found_with_other_seeds(
+    function: str, seed: int
+) -> None:
     assert findings("quick", function, seed)
 
 
