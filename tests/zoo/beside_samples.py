@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +70,30 @@ def _loaded(path: Path) -> Iterator[Any]:
 def _answers(function: Any, said: Callable[[Callable[[], Any]], str]) -> Iterator[tuple[str, str]]:
     """The words of gradcheck and gradgradcheck about each sample."""
     once = "once_differentiable" in inspect.getsource(function)
-    for args in function.sample_inputs():
-        given = _leaves(args)
-        first = said(lambda given=given: torch.autograd.gradcheck(function.apply, given))
-        second = said(lambda given=given: torch.autograd.gradgradcheck(function.apply, given))
+    for args in _samples(function):
+        call, given = _of_tensors(function, _leaves(args))
+        first = said(lambda call=call, given=given: torch.autograd.gradcheck(call, given))
+        second = said(lambda call=call, given=given: torch.autograd.gradgradcheck(call, given))
         yield first, first if once else second
+
+
+def _of_tensors(function: Any, args: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """The Function of its tensors alone, and these: PyTorch's checks take no record apart."""
+    places = [at for at, each in enumerate(args) if isinstance(each, torch.Tensor)]
+
+    def call(*tensors: Any) -> Any:
+        given = dict(zip(places, tensors, strict=True))
+        return function.apply(*(given.get(at, each) for at, each in enumerate(args)))
+
+    return call, [args[at] for at in places]
+
+
+def _samples(function: Any) -> Iterable[Sequence[Any]]:
+    """The arguments of each case; one case may be given by itself."""
+    given = function.sample_inputs()
+    if isinstance(given, torch.Tensor):
+        return [(given,)]
+    return [given] if isinstance(given, tuple) else given
 
 
 def _leaves(args: Sequence[Any]) -> list[Any]:
