@@ -55,7 +55,7 @@ from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.variants.masks import masks
 from gradtool.explore.variants.optional import optional
-from gradtool.explore.variants.plain import among_positive, plain, with_defaults
+from gradtool.explore.variants.plain import Options, among_positive, plain, with_defaults
 from gradtool.explore.variants.ranks import below_vmap
 from gradtool.explore.variants.removed import both_signs, other_lengths
 from gradtool.explore.variants.shares import shares
@@ -157,55 +157,54 @@ def _of_arguments(
     """Families of extents and of arguments that are no tensors."""
     function, parameters = checkable.obj, checkable.parameters()
     full, draws = with_defaults(point, parameters), partial(generator, case.seed)
-    iteration, step = iterations(function), step_of_integers(function)
-    kept = iteration.counts if iteration else frozenset[str]()
-    named = dict(zip(full.names, full.values, strict=True))
+    known = _options(checkable, full, points)
     given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
-    given_tensors = {at.names[each] for at in points for each in at.tensors}
-    free = {name for name in full.names if wording(function).may_be_negative(name)}
-    whole = wording(function).whole(parameters)
-    keeps_order = solves(function) and not wording(function).may_be_wide
     return {
-        "extents": lambda: extents(
-            point,
-            Extents(
-                blocks=(*blocks(function), *integers(full)),
-                fixed=component_axes(function, point),
-                names=axis_names(function, point),
-                repeats=may_repeat_when_longer(function, point),
-                keeps_order=keeps_order,
-                tied=tied_axes(points),
-                takes_parts=slices_by_name(function),
-            ),
-            draws("extents"),
-        ),
-        "options": lambda: plain(
-            point,
-            words(function, named),
-            parameters,
-            kept,
-            free,
-            step=step,
-            divided=divided(function),
-            whole=whole,
-            fixed=given_tensors,
-            tested=tested_for_truth(function),
-            grows_guards=iteration is None,
-        ),
+        "extents": lambda: extents(point, _extents(checkable, full, points), draws("extents")),
+        "options": lambda: plain(point, parameters, known),
         "options with positive numbers": lambda: among_positive(
-            full, plain(full, words(function, named), parameters, kept, fixed=given_tensors)
+            full, plain(full, parameters, known)
         ),
         "documented shapes": lambda: documented(function, point, draws("documented")),
         "leading axes": lambda: leading(checkable, full, draws("leading")),
         "optional tensors": lambda: optional(checkable, point, given_none),
         "options with extents": lambda: beside_options(
-            full,
-            plain(full, {}, parameters, kept, step=step, whole=whole, fixed=given_tensors),
-            draws("beside options"),
+            full, plain(full, parameters, known), draws("beside options")
         ),
         "ignored labels": lambda: ignored(function, full),
         "any number of tensors": lambda: starred(point, parameters),
     }
+
+
+def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Options:
+    """Knowledge of the arguments that are no tensors."""
+    function, said = checkable.obj, wording(checkable.obj)
+    iteration = iterations(function)
+    return Options(
+        words=words(function, dict(zip(full.names, full.values, strict=True))),
+        kept=iteration.counts if iteration else (),
+        fixed={at.names[each] for at in points for each in at.tensors},
+        free={name for name in full.names if said.may_be_negative(name)},
+        divided=divided(function),
+        whole=said.whole(checkable.parameters()),
+        tested=tested_for_truth(function),
+        step=step_of_integers(function),
+        grows_guards=iteration is None,
+    )
+
+
+def _extents(checkable: Checkable, full: Point, points: Sequence[Point]) -> Extents:
+    """Knowledge of the axes of the arguments."""
+    function = checkable.obj
+    return Extents(
+        blocks=(*blocks(function), *integers(full)),
+        fixed=component_axes(function, full),
+        names=axis_names(function, full),
+        repeats=may_repeat_when_longer(function, full),
+        keeps_order=solves(function) and not wording(function).may_be_wide,
+        tied=tied_axes(points),
+        takes_parts=slices_by_name(function),
+    )
 
 
 def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
@@ -265,7 +264,7 @@ def _beside_values(
     """Families for a forward that does not iterate until its values are good enough."""
     function, parameters = checkable.obj, checkable.parameters()
     full, draws = with_defaults(point, parameters), partial(generator, case.seed)
-    options = partial(plain, full, {}, parameters, step=step_of_integers(function))
+    options = partial(plain, full, parameters, Options(step=step_of_integers(function)))
     return {
         "thresholds": lambda: near(point, thresholds(function), draws("near")),
         "options with limits": lambda: beside_limits(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import structs
 
@@ -38,67 +39,77 @@ _SMALL = 1e-3
 """A number below this guards a division; twice as much of it shows nothing."""
 
 
+class Options(msgspec.Struct, frozen=True, eq=False):
+    """Knowledge of the arguments of a Function that are no tensors.
+
+    Args:
+        words: For a parameter the strings that the source compares it with.
+        kept: Names of numbers that are large enough, as far as is known: only larger ones serve.
+        fixed: Names of what stays as it is.
+        free: Names of numbers that may be negative too.
+        divided: Names of integers that may have to be multiples of something.
+        whole: Names of what is None by default, or else a positive integer.
+        tested: Names of numbers whose truth the source tests, as if zero stood for None.
+        step: Distance of integers that may be as good: 2 where all have to be odd or even.
+        grows_guards: A small number that guards a division may be larger.
+    """
+
+    words: Mapping[str, Sequence[str]] = {}
+    kept: Collection[str] = ()
+    fixed: Collection[str] = ()
+    free: Collection[str] = ()
+    divided: Collection[str] = ()
+    whole: Collection[str] = ()
+    tested: Collection[str] = ()
+    step: int = 1
+    grows_guards: bool = False
+
+
 def plain(
-    point: Point,
-    words: Mapping[str, Sequence[str]],
-    parameters: Sequence[inspect.Parameter],
-    kept: Collection[str] = (),
-    free: Collection[str] = (),
-    *,
-    step: int = 1,
-    divided: Collection[str] = (),
-    whole: Collection[str] = (),
-    fixed: Collection[str] = (),
-    tested: Collection[str] = (),
-    grows_guards: bool = False,
+    point: Point, parameters: Sequence[inspect.Parameter], known: Options
 ) -> Iterator[Variant]:
     """Yield variants of each argument that is not a tensor, then one of all such arguments.
 
     Args:
         point: The arguments of the case.
-        words: For a parameter the strings that the source compares it with.
         parameters: Those of ``forward``.
-        kept: Names of numbers that are large enough, as far as is known: only larger ones serve.
-        free: Names of numbers that may be negative too.
-        divided: Names of integers that may have to be multiples of something.
-        whole: Names of what is None by default, or else a positive integer.
-        fixed: Names of what stays as it is.
-        tested: Names of numbers whose truth the source tests, as if zero stood for None.
-        step: Distance of integers that may be as good: 2 where all have to be odd or even.
-        grows_guards: A small number that guards a division may be larger.
+        known: What is known of them.
     """
     full = with_defaults(point, parameters)
-    options = [
-        (
-            at,
-            [
-                *_zero(full.values[at], full.names[at] in tested),
-                *_other_values(full, at, words.get(full.names[at], ()), free, step),
-                *(_WHOLE if full.values[at] is None and full.names[at] in whole else ()),
-            ],
-        )
-        for at in full.plain
-        if not is_kept(full.names[at], full.values[at]) and full.names[at] not in fixed
-    ]
-    if grows_guards:
-        options += [(at, [_LARGEST_GUARD]) for at in full.plain if _is_small_guard(full, at)]
-    options = [
-        (at, [each for each in values if full.names[at] not in kept or _is_more(each, full, at)])
-        for at, values in options
-    ]
-    for turn in range(max((len(values) for _, values in options), default=0)):
-        for at, values in options:
-            if turn < len(values):
+    values = {at: list(_values(full, at, known)) for at in full.plain}
+    for turn in range(max(map(len, values.values()), default=0)):
+        for at, others in values.items():
+            if turn < len(others):
                 yield Variant(
-                    full.having({at: values[turn]}),
-                    _change(full, at, values[turn]),
+                    full.having({at: others[turn]}),
+                    _change(full, at, others[turn]),
                     is_plain=True,
-                    may_raise=_may_raise(full.names[at], values[turn], divided),
+                    may_raise=_may_raise(full.names[at], others[turn], known.divided),
                 )
-    first = {at: values[0] for at, values in options if values}
+    first = {at: others[0] for at, others in values.items() if others}
     if len(first) > 1:
         change = ", and ".join(_change(full, at, value) for at, value in first.items())
         yield Variant(full.having(first), change, is_plain=True)
+
+
+def _values(point: Point, at: int, known: Options) -> Iterator[Any]:
+    """Yield other values that one argument may have, by what is known of it."""
+    name, value = point.names[at], point.values[at]
+    if is_kept(name, value):
+        if known.grows_guards and _is_small_guard(point, at):
+            yield _LARGEST_GUARD
+        return
+    if name in known.fixed:
+        return
+    found: list[Any] = [type(value)(0)] if name in known.tested and _is_number(value) else []
+    found += _other_values(point, at, known.words.get(name, ()), known.free, known.step)
+    found += _WHOLE if value is None and name in known.whole else ()
+    yield from (each for each in found if name not in known.kept or _is_more(each, point, at))
+
+
+def _is_number(value: Any) -> bool:
+    """Return True for a number other than zero."""
+    return type(value) in (int, float) and value != 0
 
 
 def among_positive(point: Point, options: Iterable[Variant]) -> Iterator[Variant]:
@@ -163,10 +174,6 @@ def _may_raise(name: str, value: Any, divided: Collection[str]) -> bool:
     return (
         isinstance(value, tuple | list) or is_record(value) or (isinstance(value, int) and is_part)
     )
-
-
-def _zero(value: Any, is_tested: bool) -> list[Any]:
-    return [type(value)(0)] if is_tested and type(value) in (int, float) and value else []
 
 
 def _is_more(value: Any, point: Point, at: int) -> bool:
