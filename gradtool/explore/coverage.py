@@ -17,8 +17,8 @@ from gradtool.adapters.common.branches import (
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.value_branches import Compared, ValueBranches, Watch
 from gradtool.collect.checkable import Checkable
+from gradtool.explore.observed import cotangents_of
 from gradtool.explore.point import Point
-from gradtool.explore.trial import cotangents_of
 from gradtool.results.report import Coverage
 
 

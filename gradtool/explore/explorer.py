@@ -14,9 +14,10 @@ from gradtool.config.settings import Settings
 from gradtool.explore.coverage import Branches
 from gradtool.explore.families import Turns, variants
 from gradtool.explore.ignored_option import is_fixed_by_call, with_ignored_option
+from gradtool.explore.observed import AtCase, gradients_at
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
-from gradtool.explore.trial import Answer, AtCase, attempt, gradients_at, stale
+from gradtool.explore.trial import Answer, attempt, stale
 from gradtool.results.report import Coverage, Severity, Verdict
 from gradtool.verify.examine import Outcome, outcomes_for
 from gradtool.verify.rules import codes

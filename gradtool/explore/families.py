@@ -14,6 +14,7 @@ from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
+from gradtool.explore.observed import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.components import component_axes
@@ -34,7 +35,6 @@ from gradtool.explore.reading.source import (
     words,
 )
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.trial import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.variants.axis_groups import tied_axes
 from gradtool.explore.variants.documented import documented
 from gradtool.explore.variants.extents import Extents, beside_options, extents, integers

@@ -12,8 +12,8 @@ from msgspec import structs
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import has_same_outputs
+from gradtool.explore.observed import exact_gradients, returned_gradients
 from gradtool.explore.point import Point
-from gradtool.explore.trial import exact_gradients, returned_gradients
 from gradtool.explore.variants.plain import with_defaults
 from gradtool.verify.examine import Outcome
 from gradtool.verify.protocol.observation import Array

@@ -21,14 +21,14 @@ from gradtool.config.settings import Settings
 from gradtool.explore.coverage import Branches
 from gradtool.explore.explorer import Discovered, confirmed
 from gradtool.explore.families import Turns, variants
-from gradtool.explore.point import Point, Variant
-from gradtool.explore.shrink import shrunk
-from gradtool.explore.trial import (
+from gradtool.explore.observed import (
     cotangents_of,
     observe,
     recorded_gradients,
     returned_gradients,
 )
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.shrink import shrunk
 from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome
 from gradtool.verify.protocol.observation import Array

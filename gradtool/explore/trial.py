@@ -6,10 +6,8 @@ only raises a suspicion, which a full check of the variant confirms or drops.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -18,19 +16,24 @@ import numpy as np
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.excuses import function_at, is_lost_in_broadcasting, raises_by_mistake
-from gradtool.explore.point import Axis, Point, Variant
+from gradtool.explore.excuses import is_lost_in_broadcasting, raises_by_mistake
+from gradtool.explore.observed import (
+    LARGEST,
+    AtCase,
+    axes_of_one,
+    cotangents_of,
+    is_finite,
+    observe,
+    recorded_gradients,
+)
+from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, is_smooth
 from gradtool.explore.stale import stale_output
 from gradtool.explore.variants.ties import same_slope
 from gradtool.results.report import Verdict
-from gradtool.verify.comparison.derivatives import Derivatives
-from gradtool.verify.comparison.one_triangle import read_by_triangle
 from gradtool.verify.examine import Outcome
-from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.observation import Array, Cotangents, Observation
-from gradtool.verify.randomness import generator, signed
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules import RULES, Flaw, codes
 from gradtool.verify.thresholds.comparison import DOUBLE_EPS
 
@@ -53,9 +56,6 @@ _FAR_OFF = 0.5
 _LEAST_WITH_DIGITS = 0.1
 """Size, next to the largest entry of such a gradient, from which on rounding leaves digits."""
 
-_LARGEST = 1e100
-"""Outputs beyond this have left the range in which roundings are known."""
-
 
 _NEAR_POLE = 1e6
 """Gradients at equal entries, next to those at the case, that a division by roundings gives."""
@@ -77,17 +77,6 @@ class Trial(msgspec.Struct, frozen=True):
     calls: int
     wrong: frozenset[int] = frozenset()
     """The positions of the arguments without the gradient of the recorded forward, if known."""
-
-
-class AtCase(msgspec.Struct, frozen=True, eq=False):
-    """The gradients at a case, to which those of its variants are compared."""
-
-    usual: float
-    """Their size. Rounding may leave errors of that size in others."""
-    exact: Mapping[int, Array | None]
-    """The exact ones by the position of the argument; empty if there are none."""
-    ones: frozenset[Axis] = frozenset()
-    """The axes of extent one."""
 
 
 def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) -> Trial:
@@ -114,20 +103,6 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 
 
-def observe(
-    checkable: Checkable, point: Point
-) -> tuple[FunctionDifferentiable, StartedCall] | None:
-    """One call to forward; None where it refuses the point."""
-    try:
-        function = function_at(checkable, point)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            started = function.started(function.primals)
-    except Exception:  # The user's forward may raise anything.
-        return None
-    return (function, started) if _is_meaningful(started.seen) else None
-
-
 def _changes_differentiable(function: FunctionDifferentiable, started: StartedCall) -> bool:
     """Return True if forward changes an argument that has a gradient; statistics may change."""
     if not started.seen.mutated_arguments:
@@ -152,14 +127,6 @@ def _has_shapes_of_arguments(
     )
 
 
-def _is_meaningful(seen: Observation) -> bool:
-    """Return True if all outputs are finite, and one has a graph."""
-    sizes = [
-        np.abs(o).max(initial=0.0) for o in seen.outputs if o is not None and is_continuous(o.dtype)
-    ]
-    return any(seen.output_requires_grad) and all(size < _LARGEST for size in sizes)
-
-
 def _with_equal_entries(
     function: FunctionDifferentiable,
     started: StartedCall,
@@ -176,7 +143,7 @@ def _with_equal_entries(
         found = started.gradients(cotangents)
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 5)
-    if not all(map(_is_finite, found)):
+    if not all(map(is_finite, found)):
         is_mistake = is_smooth(function, cotangents, found, seed)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 9)
     if exact is None:
@@ -233,9 +200,9 @@ def _compared(
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
         return Trial(Answer.REFUSED, 5)
-    if variant.may_be_outside and not all(map(_is_finite, found)):
+    if variant.may_be_outside and not all(map(is_finite, found)):
         return Trial(Answer.REFUSED, 5)
-    if variant.only_finite and all(map(_is_finite, found)):
+    if variant.only_finite and all(map(is_finite, found)):
         is_off = variant.is_lifted and any(map(_is_far_off, found, exact))
         return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
     is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
@@ -244,7 +211,7 @@ def _compared(
         # PyTorch refuses such a gradient, as if backward raised.
         is_mistake = is_mistake_to_raise(ValueError())
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 5)
-    if _is_meant(checkable.obj, variant, is_usual) and not all(map(_is_finite, found)):
+    if _is_meant(checkable.obj, variant, is_usual) and not all(map(is_finite, found)):
         is_mistake = not variant.may_be_outside and (
             any(map(_lacks_number, found, exact)) or is_smooth(function, cotangents, found, seed)
         )
@@ -265,7 +232,7 @@ def _wrong(
     """The positions of the arguments whose gradient is not the exact one."""
     floor = _CASE_ROUNDINGS * at_case.usual
     may_be_surrogate = not variant.names_extents
-    may_broadcast = variant.names_extents and not _ones(variant.point) <= at_case.ones
+    may_broadcast = variant.names_extents and not axes_of_one(variant.point) <= at_case.ones
     return frozenset(
         argument.position
         for mine, other, argument in zip(found, exact, function.arguments, strict=True)
@@ -297,7 +264,7 @@ def _measured(
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     try:
-        if all(map(_is_finite, found)):
+        if all(map(is_finite, found)):
             differs = has_other_slope(function, cotangents, found, seed, floor)
         else:
             # Beyond usual values PyTorch's own derivative of forward is not finite either here.
@@ -316,125 +283,6 @@ def _has_gradient(
     return any(each.position == position and gradient is not None for each, gradient in gradients)
 
 
-def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
-    """The gradients at the point of a case: the exact ones, else those of backward."""
-    observed = observe(checkable, point)
-    if observed is None:
-        return AtCase(0.0, {})
-    function, started = observed
-    cotangents = cotangents_of(started.seen, seed)
-    exact = recorded_gradients(function, cotangents)
-    if exact is not None:
-        return AtCase(_size(exact), _by_position(function, exact), _ones(point))
-    try:
-        return AtCase(_size(started.gradients(cotangents)), {}, _ones(point))
-    except Exception:  # The user's code may raise anything.
-        return AtCase(0.0, {})
-
-
-def _ones(point: Point) -> frozenset[Axis]:
-    return frozenset(
-        (at, axis)
-        for at, array in point.arrays()
-        for axis, extent in enumerate(array.shape)
-        if extent == 1
-    )
-
-
-def _size(gradients: Sequence[Array | None]) -> float:
-    sizes = [
-        float(np.abs(g).max(initial=0.0)) for g in gradients if g is not None and _is_finite(g)
-    ]
-    return max(sizes, default=0.0)
-
-
-def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
-    """The exact gradients at a point, by the position of the argument; empty if there are none."""
-    observed = observe(checkable, point)
-    if observed is None:
-        return {}
-    function, started = observed
-    return _by_position(function, recorded_gradients(function, cotangents_of(started.seen, seed)))
-
-
-def changed_arguments(checkable: Checkable, point: Point) -> set[int]:
-    """The positions of the arguments that forward changes in place."""
-    observed = observe(checkable, point)
-    if observed is None:
-        return set()
-    function, started = observed
-    return {function.arguments[index].position for index in started.seen.mutated_arguments}
-
-
-def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
-    """The gradients of backward for the same cotangents; empty if forward or backward raises."""
-    observed = observe(checkable, point)
-    if observed is None:
-        return {}
-    function, started = observed
-    try:
-        found = started.gradients(cotangents_of(started.seen, seed))
-    except Exception:  # The user's backward may raise anything.
-        return {}
-    return _by_position(function, found)
-
-
-def _by_position(
-    function: FunctionDifferentiable, gradients: Sequence[Array | None] | None
-) -> dict[int, Array]:
-    return {
-        argument.position: gradient
-        for argument, gradient in zip(function.arguments, gradients or (), strict=False)
-        if gradient is not None
-    }
-
-
-def read_as_symmetric(checkable: Checkable, point: Point, seed: int) -> list[int]:
-    """Return the positions of symmetric arguments of which forward reads one triangle."""
-    observed = observe(checkable, point)
-    if observed is None:
-        return []
-    function, _ = observed
-    at = Derivatives(function, function.primals, seed=seed)
-    return [function.arguments[each].position for each in read_by_triangle(at, at.inputs)]
-
-
-def recorded_gradients(
-    function: FunctionDifferentiable, cotangents: Cotangents
-) -> Sequence[Array | None] | None:
-    """The gradients of the recorded forward; None where they are not known or not finite."""
-    try:
-        exact = function.exact_gradients(function.primals, cotangents)
-    except Exception:  # A step of forward may have no derivative here.
-        return None
-    return exact if exact is not None and all(map(_is_finite, exact)) else None
-
-
-def cotangents_of(seen: Observation, seed: int) -> Cotangents:
-    """A cotangent of ones of either sign for each output that has a graph."""
-    return _cotangents(
-        seed,
-        tuple(
-            (output.shape, output.dtype)
-            if output is not None and is_continuous(output.dtype) and wanted
-            else None
-            for output, wanted in zip(seen.outputs, seen.output_requires_grad, strict=True)
-        ),
-    )
-
-
-@lru_cache(maxsize=64)
-def _cotangents(
-    seed: int, outputs: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
-) -> Cotangents:
-    rng = generator(seed, "explored")
-    return [each and signed(rng, each[0]).astype(each[1]) for each in outputs]
-
-
-def _is_finite(gradient: Array | None) -> bool:
-    return gradient is None or bool((np.abs(gradient) < _LARGEST).all())
-
-
 def _is_near_pole(exact: Sequence[Array | None], usual: float) -> bool:
     """Return True for gradients so large that forward divides by what should be zero."""
     size = max(
@@ -449,7 +297,7 @@ def _is_usual(point: Point, function: Any) -> bool:
     is_double = all(np.finfo(array.dtype).eps <= DOUBLE_EPS for array in tracked)
     said = wording(function)
     is_any = is_double and (said.is_of_any_size or said.cannot_overflow)
-    largest = _LARGEST if is_any else _LARGEST_USUAL
+    largest = LARGEST if is_any else _LARGEST_USUAL
     return all(bool(((abs(each) > 0) & (abs(each) <= largest)).all()) for each in tracked)
 
 
@@ -508,10 +356,10 @@ def _differs(
         return True
     if may_be_surrogate and not other.any():
         return False  # Of what moves in steps a gradient may be meant to be another's.
-    if not _is_finite(one) and not is_usual:
+    if not is_finite(one) and not is_usual:
         return False
     if np.finfo(one.dtype).eps > DOUBLE_EPS:
-        return not _is_finite(one)  # In fewer digits cancellation is no mistake.
+        return not is_finite(one)  # In fewer digits cancellation is no mistake.
     size = np.abs(other)
     allowed = _RTOL * size + _ROUNDINGS * size.max(initial=0.0) + floor
     return not bool((np.abs(one - other) <= allowed).all())

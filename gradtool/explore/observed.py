@@ -1,0 +1,177 @@
+"""Outputs and gradients of a Function at a point, each from one call or none where that fails."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.started_call import StartedCall
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.excuses import function_at
+from gradtool.explore.point import Axis, Point
+from gradtool.verify.comparison.derivatives import Derivatives
+from gradtool.verify.comparison.one_triangle import read_by_triangle
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.observation import Array, Cotangents, Observation
+from gradtool.verify.randomness import generator, signed
+
+LARGEST = 1e100
+"""Outputs and gradients beyond this have left the range in which roundings are known."""
+
+
+class AtCase(msgspec.Struct, frozen=True, eq=False):
+    """The gradients at a case, to which those of its variants are compared."""
+
+    usual: float
+    """Their size. Rounding may leave errors of that size in others."""
+    exact: Mapping[int, Array | None]
+    """The exact ones by the position of the argument; empty if there are none."""
+    ones: frozenset[Axis] = frozenset()
+    """The axes of extent one."""
+
+
+def observe(
+    checkable: Checkable, point: Point
+) -> tuple[FunctionDifferentiable, StartedCall] | None:
+    """One call to forward; None where it refuses the point."""
+    try:
+        function = function_at(checkable, point)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            started = function.started(function.primals)
+    except Exception:  # The user's forward may raise anything.
+        return None
+    return (function, started) if _is_meaningful(started.seen) else None
+
+
+def _is_meaningful(seen: Observation) -> bool:
+    """Return True if all outputs are finite, and one has a graph."""
+    sizes = [
+        np.abs(o).max(initial=0.0) for o in seen.outputs if o is not None and is_continuous(o.dtype)
+    ]
+    return any(seen.output_requires_grad) and all(size < LARGEST for size in sizes)
+
+
+def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
+    """The gradients at the point of a case: the exact ones, else those of backward."""
+    observed = observe(checkable, point)
+    if observed is None:
+        return AtCase(0.0, {})
+    function, started = observed
+    cotangents = cotangents_of(started.seen, seed)
+    exact = recorded_gradients(function, cotangents)
+    if exact is not None:
+        return AtCase(_size(exact), _by_position(function, exact), axes_of_one(point))
+    try:
+        return AtCase(_size(started.gradients(cotangents)), {}, axes_of_one(point))
+    except Exception:  # The user's code may raise anything.
+        return AtCase(0.0, {})
+
+
+def axes_of_one(point: Point) -> frozenset[Axis]:
+    """The axes of extent one."""
+    return frozenset(
+        (at, axis)
+        for at, array in point.arrays()
+        for axis, extent in enumerate(array.shape)
+        if extent == 1
+    )
+
+
+def _size(gradients: Sequence[Array | None]) -> float:
+    sizes = [float(np.abs(g).max(initial=0.0)) for g in gradients if g is not None and is_finite(g)]
+    return max(sizes, default=0.0)
+
+
+def exact_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
+    """The exact gradients at a point, by the position of the argument; empty if there are none."""
+    observed = observe(checkable, point)
+    if observed is None:
+        return {}
+    function, started = observed
+    return _by_position(function, recorded_gradients(function, cotangents_of(started.seen, seed)))
+
+
+def changed_arguments(checkable: Checkable, point: Point) -> set[int]:
+    """The positions of the arguments that forward changes in place."""
+    observed = observe(checkable, point)
+    if observed is None:
+        return set()
+    function, started = observed
+    return {function.arguments[index].position for index in started.seen.mutated_arguments}
+
+
+def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
+    """The gradients of backward for the same cotangents; empty if forward or backward raises."""
+    observed = observe(checkable, point)
+    if observed is None:
+        return {}
+    function, started = observed
+    try:
+        found = started.gradients(cotangents_of(started.seen, seed))
+    except Exception:  # The user's backward may raise anything.
+        return {}
+    return _by_position(function, found)
+
+
+def _by_position(
+    function: FunctionDifferentiable, gradients: Sequence[Array | None] | None
+) -> dict[int, Array]:
+    return {
+        argument.position: gradient
+        for argument, gradient in zip(function.arguments, gradients or (), strict=False)
+        if gradient is not None
+    }
+
+
+def read_as_symmetric(checkable: Checkable, point: Point, seed: int) -> list[int]:
+    """Return the positions of symmetric arguments of which forward reads one triangle."""
+    observed = observe(checkable, point)
+    if observed is None:
+        return []
+    function, _ = observed
+    at = Derivatives(function, function.primals, seed=seed)
+    return [function.arguments[each].position for each in read_by_triangle(at, at.inputs)]
+
+
+def recorded_gradients(
+    function: FunctionDifferentiable, cotangents: Cotangents
+) -> Sequence[Array | None] | None:
+    """The gradients of the recorded forward; None where they are not known or not finite."""
+    try:
+        exact = function.exact_gradients(function.primals, cotangents)
+    except Exception:  # A step of forward may have no derivative here.
+        return None
+    return exact if exact is not None and all(map(is_finite, exact)) else None
+
+
+def cotangents_of(seen: Observation, seed: int) -> Cotangents:
+    """A cotangent of ones of either sign for each output that has a graph."""
+    return _cotangents(
+        seed,
+        tuple(
+            (output.shape, output.dtype)
+            if output is not None and is_continuous(output.dtype) and wanted
+            else None
+            for output, wanted in zip(seen.outputs, seen.output_requires_grad, strict=True)
+        ),
+    )
+
+
+@lru_cache(maxsize=64)
+def _cotangents(
+    seed: int, outputs: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
+) -> Cotangents:
+    rng = generator(seed, "explored")
+    return [each and signed(rng, each[0]).astype(each[1]) for each in outputs]
+
+
+def is_finite(gradient: Array | None) -> bool:
+    """Return True unless a gradient has infinite, enormous or undefined entries."""
+    return gradient is None or bool((np.abs(gradient) < LARGEST).all())
