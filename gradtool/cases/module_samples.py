@@ -57,10 +57,7 @@ def _of_module(checkable: Checkable) -> Callable[..., Any] | None:
 
 def _namespace(checkable: Checkable) -> Mapping[str, Any]:
     forward = getattr(checkable.obj, "forward", None) if checkable.is_function else None
-    space: Mapping[str, Any] = (
-        getattr(inspect.unwrap(forward), "__globals__", {}) if forward else {}
-    )
-    return space
+    return getattr(inspect.unwrap(forward), "__globals__", {}) if callable(forward) else {}
 
 
 def _functions(checkable: Checkable) -> list[Any]:

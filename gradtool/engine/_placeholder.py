@@ -203,6 +203,9 @@ class _Decorated(Placeholder):
         self._by = by
         functools.update_wrapper(self, function)
 
+    def _error(self, on_behalf_of: str = "") -> EngineLacksError:
+        return self._by._error(on_behalf_of or f" ({self.__qualname__} is decorated with it)")
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             # Other decorators set such marks, which are looked up by whoever calls it.
@@ -213,7 +216,7 @@ class _Decorated(Placeholder):
         """Raise, except during an import."""
         if is_importing():
             return self._by._derived("(...)")
-        raise self._by._error(f" ({self.__qualname__} is decorated with it)")
+        raise self._error()
 
 
 def _decorated(by: Placeholder, target: Any) -> Any:

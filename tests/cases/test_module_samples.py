@@ -164,3 +164,13 @@ def test_the_report_says_that_they_are_not_used(write: Write) -> None:
     report = check(check_options(paths=(str(folder / "mod.py"),), isolation=False))
     (notice,) = [each for each in report.notices if "sample_inputs" in each]
     assert notice.startswith("mod.py:21:")
+
+
+def test_a_function_that_a_missing_package_decorates_has_no_module(write: Write) -> None:
+    source = ONE.replace("    @staticmethod\n    def forward", "    @mark\n    def forward")
+    folder = write({"mod.py": f"{IMPORT}from no_such import mark\n{source}"})
+    report = check(check_options(paths=(str(folder),), isolation=False))
+    (finding,) = report.findings()
+    assert finding.rule == "GT002"
+    assert "no_such.mark is not installed" in finding.message
+    assert "Double.forward is decorated with it" in finding.message
