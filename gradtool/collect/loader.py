@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports, join_group_of_one
+from gradtool.collect import lazy_package
 from gradtool.collect.import_root import RESERVED, ImportRoot
 from gradtool.collect.slices import sliced
 from gradtool.collect.source_loader import SourceOnlyLoader
@@ -186,10 +187,10 @@ class Loader:
         part = sliced(source, tree)
         if part is None:
             return None
-        for blanked in tries:
+        for left_out in tries:
             # A root of its own: other files must not find modules that are incomplete.
             root = ImportRoot(folder)
-            root.read.update(dict.fromkeys(blanked, b""))
+            root.read.update(dict.fromkeys(left_out, lazy_package.SOURCE))
             with suppress(LoadError):
                 return self._imported(path, part, tree, root, name, of_all_kinds=True)
         return None

@@ -7,12 +7,13 @@ that nobody need compare the two. So what a person reads would not be what is ju
 from __future__ import annotations
 
 import site
+import sys
 import sysconfig
 from collections.abc import Mapping
 from functools import cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 
 from gradtool.package import OWN_CODE
 
@@ -49,12 +50,33 @@ class SourceOnlyLoader(SourceFileLoader):
         code: CodeType = self.source_to_code(self.get_data(path), path)
         return code
 
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module, which as a package has what a failed import of it left behind.
+
+        Python binds a module in its package only once, when the module is imported.
+        """
+        for name in _left_below(module.__name__):
+            setattr(module, name.rpartition(".")[2], sys.modules[name])
+        super().exec_module(module)
+
+
+def _left_below(package: str) -> list[str]:
+    """Names of the modules right below a package that were imported already."""
+    start = f"{package}."
+    return [
+        name for name in sys.modules if name.startswith(start) and "." not in name[len(start) :]
+    ]
+
 
 def from_source(spec: ModuleSpec | None, read: Mapping[str, bytes]) -> ModuleSpec | None:
-    """The spec with a `SourceOnlyLoader`, if it is of a local file or one in `read`; else None."""
+    """The spec with a `SourceOnlyLoader`, where that is needed; else None.
+
+    It is for local files, those in `read`, and packages that are imported again.
+    """
     if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
         return None
-    if not is_local(spec.origin) and spec.origin not in read:
+    is_again = spec.submodule_search_locations is not None and bool(_left_below(spec.name))
+    if not (is_local(spec.origin) or spec.origin in read or is_again):
         return None
     spec.loader = SourceOnlyLoader(spec.name, spec.origin, read)
     spec.cached = None

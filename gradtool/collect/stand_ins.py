@@ -6,6 +6,7 @@ Function that needs it is refused in one line.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gradtool.engine._placeholder import EngineLacksError, Placeholder
@@ -48,6 +49,12 @@ class StandIn(Placeholder):
     def _error(self, on_behalf_of: str = "") -> StandInError:
         return StandInError(self._origin, self._why, on_behalf_of)
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do nothing as a call that logs, whose result nobody uses; else as any placeholder."""
+        if _LOGS.search(self._full_name):
+            return self._derived("(...)")
+        return super().__call__(*args, **kwargs)
+
     def _is_transparent(self) -> bool:
         name = self._full_name.partition("(")[0]
         return name.partition(".")[0] in _TRANSPARENT or name in _COMPILES
@@ -70,6 +77,9 @@ _TRANSPARENT = frozenset(
 Of the standard library, they have names that this version of Python lacks.
 """
 
+
+_LOGS = re.compile(r"\b_?log(ger|ging)\b", re.IGNORECASE)
+"""Matches the dotted name of what logs, as packages and their loggers are called."""
 
 _COMPILES = frozenset({"numba.generated_jit", "numba.jit", "numba.njit"})
 """Decorators that compile a function, which computes the same without."""

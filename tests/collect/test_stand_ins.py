@@ -179,3 +179,47 @@ def test_code_that_asks_triton_for_its_device_goes_on_without(folder: Path) -> N
     assert names(loaded) == ["Scale"]
     assert loaded.module.available() == "cpu"
     assert "is not installed" in repr(loaded.module.OTHER)
+
+
+def test_a_package_that_is_imported_again_has_the_modules_it_imported_first(folder: Path) -> None:
+    package = folder / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("import pkg.const\nfrom . import needy, late\n")
+    (package / "const.py").write_text("FACTOR = 2.0\n")
+    (package / "needy.py").write_text("import no_such\n")
+    (package / "late.py").write_text("import pkg.const\nFACTOR = pkg.const.FACTOR\n")
+    (package / "ops.py").write_text(f"import torch\nfrom .late import FACTOR\n{FUNCTION}")
+    loaded = Loader().load(package / "ops.py")
+    assert loaded.failure is None
+    assert loaded.module.FACTOR == 2.0
+
+
+def test_a_package_that_is_left_out_still_gives_what_it_imports(folder: Path) -> None:
+    for package in (folder / "pkg", folder / "pkg" / "part"):
+        package.mkdir()
+    (folder / "pkg" / "__init__.py").write_text(
+        "from .const import TWO as FACTOR\nfrom .part import *\nfrom . import part as p\n"
+        "raise OSError('no GPU')\n"
+    )
+    (folder / "pkg" / "const.py").write_text("TWO = 2.0\n")
+    (folder / "pkg" / "part" / "__init__.py").write_text("SHIFT = 1.0\n")
+    source = "import torch\nimport pkg\nfrom pkg import FACTOR, SHIFT\n"
+    (folder / "pkg" / "ops.py").write_text(source + FUNCTION.replace("* FACTOR", "* pkg.FACTOR"))
+    loaded = Loader().load(folder / "pkg" / "ops.py")
+    with loaded.active():
+        assert loaded.module.pkg.const.TWO == 2.0
+        assert loaded.module.pkg.p.SHIFT == loaded.module.pkg.part.SHIFT == 1.0
+        assert loaded.module.Scale.forward(None, 3.0) == 6.0
+        with pytest.raises(AttributeError, match="'pkg' has no attribute 'nothing'"):
+            _ = loaded.module.pkg.nothing
+
+
+def test_a_logger_that_is_missing_logs_nothing(folder: Path) -> None:
+    logging = FUNCTION.replace(
+        "        return x * FACTOR", "        logging.warn_once('x')\n        return x * FACTOR"
+    )
+    text = "import torch\nfrom no_such import logging\nlog = logging.get_logger(1)\nFACTOR = 2.0\n"
+    loaded = load(folder, text + logging.replace("class Scale", "class Logged"))
+    with loaded.active():
+        loaded.module.log.info("x")
+        assert loaded.module.Logged.forward(None, 3.0) == 6.0

@@ -1,0 +1,73 @@
+"""Packages whose own code is left out: what they import is imported when it is asked for.
+
+The ``__init__.py`` of a package may fail, or take too long, where the part of it that a module
+needs would not.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
+from typing import Any
+
+SOURCE = b"""
+def __getattr__(name):
+    from gradtool.collect.lazy_package import attribute
+    return attribute(__name__, __file__, name)
+"""
+"""The code that takes the place of that of a package."""
+
+
+def attribute(package: str, file: str, name: str) -> Any:
+    """Import what a package binds to a name by an import, or its module of that name.
+
+    Raises:
+        AttributeError: There is neither.
+    """
+    for module, original in _sources(package, file, name):
+        try:
+            found = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+            continue
+        if original is None:
+            return found
+        if hasattr(found, original):
+            return getattr(found, original)
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
+def _sources(package: str, file: str, name: str) -> Iterator[tuple[str, str | None]]:
+    """Yield modules that a name may come from, and its name there; None for the module itself."""
+    if name.startswith("__"):  # Python asks for these to learn what a module supports.
+        return
+    imports = _imports(file)
+    for statement, alias in imports:
+        if (alias.asname or alias.name) == name:
+            module = _module(package, statement)
+            is_part = module == package  # It would be asked for itself.
+            yield (f"{package}.{alias.name}", None) if is_part else (module, alias.name)
+    yield f"{package}.{name}", None
+    for statement, alias in imports:
+        if alias.name == "*":
+            yield _module(package, statement), name
+
+
+def _module(package: str, statement: ast.ImportFrom) -> str:
+    return resolve_name("." * statement.level + (statement.module or ""), package)
+
+
+@cache
+def _imports(file: str) -> list[tuple[ast.ImportFrom, ast.alias]]:
+    """The names that a file imports from modules, with their statements."""
+    try:
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return []
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return [(statement, alias) for statement in found for alias in statement.names]
