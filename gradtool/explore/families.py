@@ -15,7 +15,7 @@ from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
 from gradtool.explore.observed import changed_arguments, exact_gradients, read_as_symmetric
-from gradtool.explore.point import Point, Variant
+from gradtool.explore.point import Axis, Point, Variant
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
@@ -160,7 +160,9 @@ def _of_arguments(
     known = _options(checkable, full, points)
     given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     return {
-        "extents": lambda: extents(point, _extents(checkable, full, points), draws("extents")),
+        "extents": lambda: extents(
+            point, _extents(checkable, case, full, points), draws("extents")
+        ),
         "options": lambda: plain(point, parameters, known),
         "options with positive numbers": lambda: among_positive(
             full, plain(full, parameters, known)
@@ -193,18 +195,36 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
     )
 
 
-def _extents(checkable: Checkable, full: Point, points: Sequence[Point]) -> Extents:
+def _extents(
+    checkable: Checkable, case: ResolvedCase, full: Point, points: Sequence[Point]
+) -> Extents:
     """Knowledge of the axes of the arguments."""
     function = checkable.obj
     return Extents(
         blocks=(*blocks(function), *integers(full)),
-        fixed=component_axes(function, full),
+        fixed=component_axes(function, full) | _chosen_axes(case, full),
         names=axis_names(function, full),
         repeats=may_repeat_when_longer(function, full),
         keeps_order=solves(function) and not wording(function).may_be_wide,
         tied=tied_axes(points),
         takes_parts=slices_by_name(function),
     )
+
+
+def _chosen_axes(case: ResolvedCase, full: Point) -> set[Axis]:
+    """The axes of integer tensors to which inference gave one entry, as of labels.
+
+    Further entries may repeat the first, which no caller may ever pass.
+    """
+    if case.source != "inferred":
+        return set()
+    return {
+        (at, axis)
+        for at, array in full.arrays()
+        if array.dtype.kind in "iu" and array.ndim > 1
+        for axis, extent in enumerate(array.shape)
+        if extent == 1
+    }
 
 
 def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:

@@ -53,3 +53,29 @@ def test_no_shape_is_too_odd_to_explore(
     report = check(options)
     assert not report.faults
     assert not [each for each in report.findings() if each.rule not in {"GT119", "GT116"}]
+
+
+LABELLED = """
+import torch
+from torch.autograd import Function
+
+
+class Picked(Function):
+    @staticmethod
+    def forward(ctx, x, target, valid):
+        ctx.save_for_backward(x, target, valid)
+        return torch.where(valid, x, 0.0).log_softmax(1).gather(1, target)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, target, valid = ctx.saved_tensors
+        x = torch.where(valid, x, 0.0)
+        gradient = (-x.softmax(1) * grad_output).scatter_add(1, target, grad_output)
+        return torch.where(valid, gradient, 0.0), None, None
+"""
+
+
+def test_one_inferred_label_for_each_row_remains_one(tmp_path: Path) -> None:
+    (tmp_path / "picked.py").write_text(LABELLED, encoding="utf-8")
+    options = check_options(paths=(str(tmp_path / "picked.py"),), explore="quick", isolation=False)
+    assert not [each for each in check(options).findings() if each.rule != "GT604"]
