@@ -68,6 +68,7 @@ RIGHT = {
         "TrackedProduct",
     ],
     "callers": ["Reversible", "TreeSum", "Combined", "Contracted"],
+    "given": ["Exchanged", "WithGradient"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "iterations": ["CubeRoot", "LogOdds"],
@@ -188,6 +189,10 @@ def test_a_default_that_hides_the_gradient_is_replaced() -> None:
     (first, *_) = checked("asked")["Spikes"].cases
     assert "dt: 0.75" in first.arguments
     assert {c.rule for c in first.checks if standing(c, strict=True) in STOPPING} <= {"GT120"}
+
+
+def test_what_is_rounded_within_bounds_is_a_straight_through_estimator() -> None:
+    assert failed(checked("given")["RoundedWithin"]) == {"GT120"}
 
 
 def test_a_number_of_gradients_that_no_arguments_change_is_reported() -> None:

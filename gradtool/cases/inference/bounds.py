@@ -6,16 +6,19 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
-_END = r"(_?(val|value|bound|limit))?s?"
+_END = r"(_?(val|value|bound|limit)|_[a-z])?s?"
 _LOWER = re.compile(r"(?P<of>.*_)?(min|minimum|low|lower|lo|floor)" + _END)
 _UPPER = re.compile(r"(?P<of>.*_)?(max|maximum|high|upper|hi|ceil)" + _END)
 
-_SIDES = ((_LOWER, (-1.0, -0.25)), (_UPPER, (0.25, 1.0)))
+_BELOW, _ABOVE = (-1.0, -0.25), (0.25, 1.0)
+"""Ranges for a lower and an upper bound, each on its side of most standard normal values."""
 
 
 def side(name: str) -> tuple[float, float] | None:
-    """Return a range for a bound, on its side of most standard normal values; None for others."""
-    return next((within for names, within in _SIDES if names.fullmatch(name)), None)
+    """Return a range for a bound by its name; None for others."""
+    if _LOWER.fullmatch(name):
+        return _BELOW
+    return _ABOVE if _UPPER.fullmatch(name) else None
 
 
 def are_bounds(lower: str, upper: str) -> bool:
@@ -68,10 +71,12 @@ def _bound(node: ast.expr | None, names: Collection[str]) -> Bound | None:
 
 
 def ranges(bounds: Collection[tuple[Bound, Bound]]) -> dict[str, tuple[float, float]]:
-    """Return a range for each parameter that a clamp has beside a number."""
-    found = {}
+    """Return a range for each parameter that a clamp has beside a number or another parameter."""
+    found: dict[str, tuple[float, float]] = {}
     for low, high in bounds:
-        if isinstance(high, str) and isinstance(low, float):
+        if isinstance(high, str) and isinstance(low, str) and not low.startswith("-"):
+            found |= {low: _BELOW, high: _ABOVE}
+        elif isinstance(high, str) and isinstance(low, float):
             found[high] = low + _OFF_ZERO, low + _OFF_ZERO + _WIDTH
         elif isinstance(low, str) and isinstance(high, float):
             found[low] = high - _OFF_ZERO - _WIDTH, high - _OFF_ZERO

@@ -34,12 +34,18 @@ class Operator:
             the point of a derivative, or the first, beside which others are constants.
         definite: Add the tensor itself, twice: the map is then positive definite, as methods such
             as conjugate gradients require, and no longer its own inverse.
+        fills: Write what is computed from the first of several tensors to the last one.
     """
 
     def __init__(
-        self, shape: tuple[int, ...] = (), *, at: int = -1, definite: bool = False
+        self,
+        shape: tuple[int, ...] = (),
+        *,
+        at: int = -1,
+        definite: bool = False,
+        fills: bool = False,
     ) -> None:
-        self._shape, self._at, self._definite = shape, at, definite
+        self._shape, self._at, self._definite, self._fills = shape, at, definite, fills
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Reverse a tensor; without one, do nothing, as a callback.
@@ -47,8 +53,11 @@ class Operator:
         Raises:
             ValueError: It has another shape.
         """
-        if not any(isinstance(each, library().Tensor) for each in (*args, *kwargs.values())):
+        tensors = [e for e in (*args, *kwargs.values()) if isinstance(e, library().Tensor)]
+        if not tensors:
             return None
+        if self._fills and len(tensors) > 1:
+            return reversal(tensors[0], out=tensors[-1])
         result = reversal(*args, at=self._at, **kwargs)
         if self._definite:
             result = result + 2.0 * result.flip(-1) if result.dim() else 3.0 * result
@@ -58,13 +67,14 @@ class Operator:
 
     def __getattr__(self, name: str) -> Any:
         """A method or a part, which is the same operator, or a shape if its name says so."""
-        if name.startswith("__") or name in {"_shape", "_at", "_definite"}:
+        if name.startswith("__") or name in {"_shape", "_at", "_definite", "_fills"}:
             raise AttributeError(name)
         return self._shape if is_shape(name) else self
 
     def __repr__(self) -> str:
         kind = "a positive definite operator" if self._definite else "a linear operator"
         kind = kind if self._at else f"{kind} of its first tensor"
+        kind = f"{kind}, which fills the last tensor" if self._fills else kind
         return f"{kind} on {self._shape}" if self._shape else kind
 
 

@@ -32,6 +32,8 @@ class PlainUses(msgspec.Struct, frozen=True):
     """Called by backward with a cotangent, in which they are linear then."""
     slopes: frozenset[str] = frozenset()
     """Called by backward alone, with a tensor that forward saved: the slope of a surrogate."""
+    derivatives: frozenset[str] = frozenset()
+    """Called by backward in the same way, where forward calls another one."""
     anything: frozenset[str] = frozenset()
     """Used in some way beside being kept on the context."""
     attributes: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
@@ -64,6 +66,7 @@ def plain_uses(
     called = frozenset(name for name in names if _CALL in seen.kinds.get(name, ()))
     adjoints: frozenset[str] = frozenset()
     slopes: frozenset[str] = frozenset()
+    derivatives: frozenset[str] = frozenset()
     attributes: dict[str, frozenset[str]] = {}
     methods: dict[str, frozenset[str]] = {}
     if backward is not None:
@@ -75,7 +78,8 @@ def plain_uses(
         methods = _attributes(called_in, stand_for)
         # If forward calls one too, this one may be its derivative.
         others, adjoints = _called_in_backward(backward, stand_for)
-        slopes = frozenset() if called else _called_with_saved(backward, stand_for) - adjoints
+        alone = _called_with_saved(backward, stand_for) - adjoints - called
+        slopes, derivatives = (frozenset(), alone) if called else (alone, frozenset())
         called = called or others
     kinds = {name: seen.kinds[name] for name in names if name in seen.kinds}
     return PlainUses(
@@ -85,6 +89,7 @@ def plain_uses(
         called=called,
         adjoints=adjoints,
         slopes=slopes,
+        derivatives=derivatives,
         anything=frozenset(kinds),
         attributes=attributes,
         methods=methods,

@@ -53,6 +53,17 @@ class SmoothFunction:
         return "a smooth function"
 
 
+class Slope:
+    """The derivative of a `SmoothFunction` of one tensor."""
+
+    def __call__(self, *args: Any, **_: Any) -> Any:
+        """Compute it of the last floating tensor."""
+        return 1.0 - SmoothFunction()(*args) ** 2
+
+    def __repr__(self) -> str:
+        return "the derivative of a smooth function"
+
+
 class Bell:
     """A smooth bump around 0, the same for each entry, for the slope of a surrogate."""
 

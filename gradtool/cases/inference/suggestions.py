@@ -27,6 +27,7 @@ from gradtool.cases.inference.roles import Role, number_for, plain_values, roles
 from gradtool.cases.inference.sparse import sparse_arguments
 from gradtool.cases.inference.stand_ins import (
     Bell,
+    Slope,
     SmoothFunction,
     Supplier,
     is_of_module,
@@ -117,8 +118,7 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     if _is_configuration(named):
         yield from ({"literal": each} for each in _instances(named, reading.namespace))
     is_module = is_of_module(use.attributes) or (reading.differentiates and "Module" in str(note))
-    if parameter.name in reading.clues.uses.slopes:
-        yield {"literal": Bell()}
+    yield from ({"literal": each} for each in _functions_of_backward(reading, parameter.name, use))
     is_adjoint = parameter.name in reading.clues.uses.adjoints
     if is_adjoint or (use.is_called and not reading.differentiates):
         yield from ({"literal": each} for each in linear_maps(reading))
@@ -135,6 +135,8 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     if use.is_unused and parameter.name in reading.clues.undifferentiated:
         yield None
     own = any(not is_of_tensor(name) for name in use.attributes)
+    if own and use.fills:
+        yield {"literal": Operator(fills=True)}
     if own and use.numbers and not use.is_called:
         yield {"literal": _with_numbers(use)}
     is_tensor = any(map(is_of_tensor, use.attributes))
@@ -146,6 +148,22 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     if own:
         yield from ({"literal": each} for each in _operators(use.attributes, _base(reading)))
 
+
+def _functions_of_backward(reading: Reading, name: str, use: Use) -> Iterator[Any]:
+    """Yield what backward calls for the slope of forward, and what it is then the slope of."""
+    uses = reading.clues.uses
+    if name in uses.slopes:
+        yield Bell()
+    if name in uses.derivatives:
+        yield Slope()
+    elif use.is_called and uses.derivatives:
+        yield SmoothFunction()
+    if use.is_called and _ROUNDS.search(name):
+        yield library().torch.round
+
+
+_ROUNDS = re.compile(r"(^|_)round(ing)?(_|$)")
+"""Matches the name of a function that rounds."""
 
 _SUPPLIED = ((3, 4), (5, 4), (4, 5), (4, 4), (4,), (3,), ())
 """Shapes of tensors that a function without arguments returns."""

@@ -88,6 +88,8 @@ class Use(msgspec.Struct):
     attributes: set[str] = msgspec.field(default_factory=set)
     methods: set[str] = msgspec.field(default_factory=set)
     """Those attributes that are called."""
+    fills: bool = False
+    """One of them is called with several arguments for what it does to them."""
     numbers: set[str] = msgspec.field(default_factory=set)
     """Those attributes that arithmetic or a clamp takes."""
     absent: set[str] = msgspec.field(default_factory=set)
@@ -212,6 +214,10 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
             match node.func:
                 case ast.Attribute(value=ast.Name(id=name), attr=method) if name in uses:
                     uses[name].methods.add(method)
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[_, _, *_])
+        ) if name in uses:
+            uses[name].fills = True
         case ast.If(test=test) | ast.IfExp(test=test):
             _tested(uses, test)
         case ast.Assign(targets=[ast.Tuple(elts=elts)], value=ast.Name(id=name)) if name in uses:

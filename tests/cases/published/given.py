@@ -1,0 +1,52 @@
+"""Functions that are given what computes for them: an object, or functions."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import Function
+
+
+class Exchanged(Function):
+    """An object writes what it computes to a tensor that it gets."""
+
+    @staticmethod
+    def forward(ctx, *args):
+        x, link = args
+        ctx.link = link
+        received = torch.empty_like(x)
+        link.send(x, received, x.shape[-1])
+        return received
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        received = torch.empty_like(grad_output)
+        ctx.link.send_back(grad_output, received, grad_output.shape[-1])
+        return received, None
+
+
+class WithGradient(Function):
+    """One function for forward, and its derivative for backward."""
+
+    @staticmethod
+    def forward(ctx, x, energy, force):
+        ctx.energy = energy
+        ctx.force = force
+        ctx.save_for_backward(x)
+        return energy(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * ctx.force(x), None, None
+
+
+class RoundedWithin(Function):
+    """A function that rounds, and bounds that are tensors; the gradient is passed on."""
+
+    @staticmethod
+    def forward(ctx, x, scale, min_q, max_q, round_func):
+        return torch.clamp(round_func(x / scale), min_q, max_q)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None, None, None, None
