@@ -6,6 +6,7 @@ The first of these sources that has any case is used.
 from __future__ import annotations
 
 import inspect
+import itertools
 import linecache
 import re
 from collections.abc import Mapping, Sequence
@@ -69,6 +70,12 @@ _SAYS_LACKING = re.compile(
 
 _ASKS_FOR_CLASS = re.compile(r"\bisinstance\([^,]+,\s*(\w+)")
 """Matches the line that refuses an object, with the class that it should have."""
+
+_LACKS_ATTRIBUTE = re.compile(r"object has no attribute '(\w+)'")
+"""Matches the refusal of arguments of which one is no object of the kind that it should be."""
+
+_OF_STAND_IN = re.compile(r"\b(Operator|SimpleNamespace)\b")
+"""Matches the refusal of an object that inference made."""
 
 _LACKS = {
     EngineLacksError.__name__: "check it with --engine torch, where PyTorch is installed",
@@ -401,6 +408,9 @@ def _stand_in_of(checkable: Checkable, search: SearchResult) -> str | None:
 
 def _outcome(checkable: Checkable, settings: Settings, search: SearchResult) -> str:
     """Say what speaks against the likeliest arguments, and which they are if forward took them."""
+    needed = None if search.doubt else _needed_object(search)
+    if needed is not None:
+        return f"forward needs {needed} ({search.calls} sets of arguments tried)"
     if not search.doubt or search.likeliest is None:
         tried = f"found no arguments that forward accepts ({search.calls} tried)"
         return f"{tried}; with the likeliest ones: {search.objection}"
@@ -409,6 +419,22 @@ def _outcome(checkable: Checkable, settings: Settings, search: SearchResult) -> 
     sets = "set" if search.calls == 1 else "sets"
     tried = f"forward ran, but {search.doubt} ({search.calls} {sets} of arguments tried)"
     return f"{tried}; the likeliest arguments: {shown}"
+
+
+def _needed_object(search: SearchResult) -> str | None:
+    """Name the argument that has to be an object which only the user's code can make.
+
+    No value had the attribute that forward takes, or what took its place did not do.
+    """
+    found = _LACKS_ATTRIBUTE.search(search.objection)
+    named = (name for name, kind in search.objects.items() if found and found[1] in _words(kind))
+    stood_for = search.objects if _OF_STAND_IN.search(search.objection) else ()
+    name = next(itertools.chain(named, stood_for), None)
+    return None if name is None else f"`{name}`, {search.objects[name]}"
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
 
 
 def _missing_dependency(objection: str) -> str | None:

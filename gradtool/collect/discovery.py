@@ -22,7 +22,7 @@ from gradtool.collect.inventory import Entry
 from gradtool.collect.loader import LoadedModule
 from gradtool.collect.unchecked import Purpose, Unchecked
 from gradtool.errors import UsageError
-from gradtool.results.paths import shown_path
+from gradtool.results.paths import real_path, shown_path
 from gradtool.results.report import Location
 from gradtool.spelling import did_you_mean
 
@@ -172,7 +172,7 @@ def checkable_of(function: Any) -> Checkable:
     if not callable(target) or (isinstance(target, type) and not has_forward):
         raise TypeError(f"{function!r} is neither a Function with a forward nor a callable")
     located = function_location(target.forward if has_forward else target)
-    file = Path(located.path) if located else Path("<unknown>")
+    file = real_path(Path(located.path)) if located else Path("<unknown>")
     name = getattr(target, "__name__", type(target).__name__)
     return Checkable(name, target, file, located or Location(path=str(file)))
 

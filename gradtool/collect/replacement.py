@@ -20,7 +20,7 @@ def replaced(
         None if something else stands on the same line.
     """
     lines = source.split(b"\n")
-    first, last = statement.lineno - 1, (statement.end_lineno or statement.lineno) - 1
+    first, last = first_line(statement) - 1, (statement.end_lineno or statement.lineno) - 1
     before = lines[first][: statement.col_offset]
     after = lines[last][statement.end_col_offset :].strip()
     if before.strip() or (after and not after.startswith(b"#")):
@@ -89,6 +89,10 @@ def statement_at(tree: ast.Module, line: int) -> ast.stmt | None:
 
 
 def _holds(statement: ast.stmt, line: int) -> bool:
-    decorators = getattr(statement, "decorator_list", [])
-    first: int = min([statement.lineno, *(each.lineno for each in decorators)])
-    return first <= line <= (statement.end_lineno or statement.lineno)
+    return first_line(statement) <= line <= (statement.end_lineno or statement.lineno)
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The line of a statement, or of its first decorator."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)])

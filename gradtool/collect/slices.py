@@ -11,7 +11,7 @@ import builtins
 from collections.abc import Iterable
 
 from gradtool.collect.declared import declared_functions
-from gradtool.collect.replacement import bound_names
+from gradtool.collect.replacement import bound_names, first_line
 
 
 def sliced(source: bytes, tree: ast.Module, named: Iterable[str] = ()) -> bytes | None:
@@ -32,7 +32,7 @@ def sliced(source: bytes, tree: ast.Module, named: Iterable[str] = ()) -> bytes 
     lines = source.split(b"\n")
     for statement in tree.body:
         if statement not in kept:
-            first = min([statement.lineno, *_decorator_lines(statement)])
+            first = first_line(statement)
             last = statement.end_lineno or statement.lineno
             lines[first - 1 : last] = [b""] * (last - first + 1)
     return b"\n".join(lines)
@@ -90,7 +90,3 @@ def _changed(statement: ast.stmt) -> set[str]:
         if isinstance(target, ast.Name):
             found.add(target.id)
     return found
-
-
-def _decorator_lines(statement: ast.stmt) -> list[int]:
-    return [each.lineno for each in getattr(statement, "decorator_list", [])]

@@ -49,11 +49,8 @@ class StandIn(Placeholder):
     def _error(self, on_behalf_of: str = "") -> StandInError:
         return StandInError(self._origin, self._why, on_behalf_of)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Do nothing as a call that logs, whose result nobody uses; else as any placeholder."""
-        if _LOGS.search(self._full_name):
-            return self._derived("(...)")
-        return super().__call__(*args, **kwargs)
+    def _may_be_called(self) -> bool:
+        return bool(_LOGS.search(self._full_name)) or super()._may_be_called()
 
     def _is_transparent(self) -> bool:
         name = self._full_name.partition("(")[0]

@@ -99,6 +99,10 @@ class Placeholder:
         """Return True for a decorator that changes nothing about what a function computes."""
         return _is_below(self._full_name, _TRANSPARENT)
 
+    def _may_be_called(self) -> bool:
+        """Return True for a call that raises only where its result is used."""
+        return _is_below(self._full_name, _REGISTERS) or self._is_transparent()
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             # Python looks these up to learn what an object supports.
@@ -114,8 +118,7 @@ class Placeholder:
             return False
         if len(args) == 1 and not kwargs and isinstance(args[0], _DECORATED):
             return args[0] if self._is_transparent() else _decorated(self, args[0])
-        is_kept = _is_below(self._full_name, _REGISTERS) or self._is_transparent()
-        if not (is_kept or is_importing()):
+        if not (self._may_be_called() or is_importing()):
             raise self._error()
         return self._derived("(...)")
 

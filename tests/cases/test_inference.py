@@ -38,6 +38,11 @@ CORPUS = Path(__file__).parent / "corpus" / "signatures.py"
 NEEDS_KERNELS = """
 from torch.autograd import Function
 
+try:
+    from no_such_kernels import Kernels
+except ImportError:
+    pass
+
 
 class Fused(Function):
     @staticmethod
@@ -244,6 +249,26 @@ class CallsWithTooFewInBackward(torch.autograd.Function):
         return shifted(grad)  # type: ignore[call-arg]
 
 
+class CallsAnotherWithTooFew(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return CallsWithTooFew.apply(x) * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2
+
+
+class UsesAnUnknownName(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * unknown_scale  # type: ignore[name-defined]  # noqa: F821
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad
+
+
 class SetsInInit(torch.autograd.Function):
     def __init__(self, factor: float) -> None:
         self.factor = factor
@@ -279,6 +304,15 @@ class LacksKeyword(torch.autograd.Function):
         (
             CallsWithTooFewInBackward,
             "backward raised TypeError: shifted() missing 1 required positional argument: 'offset'",
+        ),
+        (
+            CallsAnotherWithTooFew,
+            "forward raised TypeError: CallsWithTooFew.forward() missing 1 required positional "
+            "argument: 'y'",
+        ),
+        (
+            UsesAnUnknownName,
+            "forward raised NameError: name 'unknown_scale' is not defined",
         ),
         (
             SetsInInit,
@@ -399,7 +433,7 @@ def test_a_subclass_of_tensor_is_not_constructed(write: Write) -> None:
     write({"packed.py": PACKED})
     (finding,) = check(check_options(paths=("packed.py",), isolation=True)).findings()
     assert finding.rule == "GT002"
-    assert finding.message.startswith("found no arguments")
+    assert finding.message.startswith("forward needs `packed`, an object with the attribute bits")
 
 
 class SquareRoot(torch.autograd.Function):

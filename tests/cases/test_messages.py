@@ -23,6 +23,7 @@ X = {"shape": [3, 4]}
         ("kind should be an integer", 0.75, [2, 1, 3, 0]),
         ("det requires a square matrix, got (4, 3)", [4, 3], [[4, 4], [3, 3]]),
         ("x must be contiguous", 2, []),
+        ("'<' not supported between instances of 'NoneType' and 'Kind'", 2, []),
         ("only one element tensors can be converted to Python scalars", 2, []),
         ("expected values in a range, but got others", 2, []),
     ],

@@ -223,3 +223,12 @@ def test_a_logger_that_is_missing_logs_nothing(folder: Path) -> None:
     with loaded.active():
         loaded.module.log.info("x")
         assert loaded.module.Logged.forward(None, 3.0) == 6.0
+
+
+def test_a_function_whose_decorator_fails_is_stood_in_for(folder: Path) -> None:
+    text = "import torch\nmissing = None\n@missing.tuned()\ndef factor():\n    pass\n"
+    used = FUNCTION.replace("x * FACTOR", "x * factor()").replace("g * FACTOR", "g * 2")
+    loaded = load(folder, text + used.replace("class Scale", "class Tuned") + "FACTOR = 3.0\n")
+    assert sorted(names(loaded)) == ["Scale", "Tuned"]
+    with loaded.active(), pytest.raises(StandInError, match="has no attribute 'tuned'"):
+        loaded.module.factor()

@@ -17,8 +17,9 @@ from gradtool.cases.inference.stand_ins import matrices
 from gradtool.config.tensor_spec import is_tensor
 
 _CUE = re.compile(
-    r"\b(?:available|allowed|accepted|permitted|supported|valid|possible|known|recogni[sz]ed|either"
-    r"|options|choices|one of|choose from|only|in)\b(?:[ \w]{0,30}:|(?: (?:are|is|be|one|of))*)",
+    r"\b(?:available|allowed|accepted|permitted|supported(?! between instances)|valid|possible"
+    r"|known|recogni[sz]ed|either|options|choices|one of|choose from|only|in)\b"
+    r"(?:[ \w]{0,30}:|(?: (?:are|is|be|one|of))*)",
     re.IGNORECASE,
 )
 """Matches what comes before a list of options."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.candidates import Parameters
@@ -25,6 +27,9 @@ _REMOVED = re.compile(
     r"RuntimeError: torch\.\w+ was deprecated since version \S+ and is now removed"
 )
 """Matches the refusal of a function that PyTorch has removed."""
+
+_UNKNOWN = re.compile(r"NameError: name '(\w+)' is not defined")
+"""Matches the refusal of a name that nothing is bound to."""
 
 _COUNTS = re.compile(r"incorrect number of gradients \(expected \d+, got (\d+)\)")
 """Matches the objection to the number of gradients: that number."""
@@ -55,12 +60,13 @@ class Furthest:
 
         What is no tensor is saved whatever the arguments are, a function of the module is called
         with fewer arguments than it takes, forward reads from ctx what only ``__init__`` sets or
-        calls what PyTorch has removed, or backward returns fewer gradients than the parameters
-        that a call has to give.
+        calls what PyTorch has removed, nothing binds a name, or backward returns fewer gradients
+        than the parameters that a call has to give.
         """
         refusal = self._trial.refusal or ""
         is_unset = _UNSET.match(refusal) and not self._trial.below
         is_hopeless = is_unset or _REMOVED.match(refusal) or _is_miscalled(self._trial)
+        is_hopeless = is_hopeless or _is_bound_nowhere(self._trial)
         if self._trial.broken == "saved-type" or is_hopeless:
             return self._case
         counted = _COUNTS.search(self._trial.doubt or "")
@@ -77,12 +83,46 @@ def _height(trial: Trial) -> tuple[int, ...]:
 def _is_miscalled(trial: Trial) -> bool:
     """Return True for a call with arguments that a function, which is none of PyTorch's, lacks."""
     found = _MISCALLED.search(trial.refusal or trial.doubt or "")
+    # One that forward calls is another Function's: the case fits its own.
+    is_own = not trial.line and found is not None and found[1] in ("forward", "backward")
     owners = (library().torch, library().torch.nn.functional, library().Tensor)
     return bool(
         found
-        and found[1] not in ("forward", "backward", "__init__")
+        and not is_own
+        and found[1] != "__init__"
         and not any(hasattr(owner, found[1]) for owner in owners)
     )
+
+
+def _is_bound_nowhere(trial: Trial) -> bool:
+    """Return True for a name that no part of the file which uses it binds, even under a condition.
+
+    What a condition binds may be missing here alone.
+    """
+    found = _UNKNOWN.match(trial.refusal or "")
+    if found is None or trial.at is None:
+        return False
+    file = trial.at.everywhere[-1].namespace.get("__file__")
+    try:
+        tree = ast.parse(Path(str(file)).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return False
+    bound = _bound_anywhere(tree)
+    return not bound & {found[1], "*"}
+
+
+def _bound_anywhere(tree: ast.Module) -> set[str]:
+    """The names that a file binds in any scope; ``*`` for those of such an import."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.add(node.name)
+            case ast.alias():
+                found.add(node.asname or node.name.partition(".")[0])
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+    return found
 
 
 def _required(parameters: Parameters) -> int:
