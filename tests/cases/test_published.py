@@ -102,6 +102,7 @@ AT_ONE_SHAPE = [
     "operators::OverSlices",
     "operators::SolvedByConjugateGradients",
     "guarded::CategoricalKL",
+    "guarded::MatrixRoot",
     "guarded::Trapezoid",
     "guarded::RotateByUnitQuaternion",
     "guarded::CayleyTransform",
@@ -189,6 +190,12 @@ def test_a_default_that_hides_the_gradient_is_replaced() -> None:
     (first, *_) = checked("asked")["Spikes"].cases
     assert "dt: 0.75" in first.arguments
     assert {c.rule for c in first.checks if standing(c, strict=True) in STOPPING} <= {"GT120"}
+
+
+def test_a_number_of_gradients_that_follows_from_the_arguments_is_in_doubt() -> None:
+    function = checked("given")["WithGradients"]
+    assert "GT102" in failed(function)
+    assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
 
 
 def test_what_is_rounded_within_bounds_is_a_straight_through_estimator() -> None:

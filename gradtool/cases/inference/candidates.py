@@ -232,7 +232,7 @@ _TWO: list[Shapes] = [
     ((2, 3, 6, 5), (4, 3, 3, 2)),  # convolution of images
     ((6, 5), (3, 2)),  # one image, one kernel
     ((8,), (3,)),
-    ((2, 3, 8), (3, 3)),  # one kernel a channel
+    ((2, 3, 8), (3, 4)),  # one kernel a channel
     ((3, 4), (3,)),
     ((3, 4), (3, 1)),
     ((3, 20), (3, 5)),  # four gates and a state

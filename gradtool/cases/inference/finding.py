@@ -59,6 +59,9 @@ _SECONDS = 5.0
 _SEARCH = re.compile(r"\b(searchsorted|bucketize)\(")
 """Matches a search in ascending numbers."""
 
+_OF_MATRIX = re.compile(r"positive definite|\b(eigh|symeig)\(", re.IGNORECASE)
+"""Matches a text that may be about a positive definite matrix."""
+
 _OTHERS = 8
 """Tries of other extents."""
 
@@ -143,6 +146,8 @@ def _own_cases(
     search = SearchResult() if read_first else infer(parameters, clues, tries.attempt)
     counts_all = search.broken == "gradient-count" and any(map(_has_default, parameters))
     is_doubtful = search.broken == "raised" or search.is_doubtful
+    # The number of gradients may follow from the arguments in place of `*args`.
+    is_doubtful |= search.broken == "gradient-count" and any(map(_is_starred, parameters))
     is_settled = bool(search.cases) and not is_doubtful and not counts_all
     if not checkable.is_function or is_settled or search.objection.startswith(gaps):
         if any(
@@ -203,9 +208,12 @@ def _reads_order(function: Any, names: Sequence[str]) -> bool:
 
 
 def _says_matrix(function: Any, parameters: Parameters, clues: Clues) -> bool:
-    """Return True if a text says that an argument is positive definite, or an only one square."""
+    """Return True if a text says that an argument is positive definite, or an only one square.
+
+    Or if the root of its eigenvalues is taken.
+    """
     text = source(function)
-    if not (re.search("positive definite", text, re.IGNORECASE) or SAYS_SQUARE.search(text)):
+    if not (_OF_MATRIX.search(text) or SAYS_SQUARE.search(text)):
         return False
     required = tuple(each for each in parameters if not _has_default(each))
     reading = read(function, required, clues)
@@ -228,6 +236,10 @@ def _refuses_default(parameters: Parameters, objection: str) -> bool:
 
 def _has_default(parameter: inspect.Parameter) -> bool:
     return parameter.default is not parameter.empty
+
+
+def _is_starred(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is parameter.VAR_POSITIONAL
 
 
 def _is_single(parameter: inspect.Parameter) -> bool:

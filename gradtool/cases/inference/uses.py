@@ -76,7 +76,7 @@ class Use(msgspec.Struct):
     matrix: str | None = None
     """``positive definite``, ``symmetric``, ``orthogonal``, ``lower triangular`` or ``square``."""
     is_said_matrix: bool = False
-    """A text says what kind of matrix it is."""
+    """A text says what kind of matrix it is, or a root of its eigenvalues shows it."""
     loops: bool = False
     """It is iterated over."""
     looped: int = 0
@@ -122,6 +122,8 @@ def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use
         use.matrix = said or use.matrix
         kept = _kept(node, name)
         use.is_unused = counted[name] <= kept
+    for name in _with_rooted_eigenvalues(uses, node):
+        uses[name].matrix, uses[name].is_said_matrix = "positive definite", True
     return uses
 
 
@@ -424,6 +426,19 @@ def _method(uses: dict[str, Use], node: ast.Call, owner: ast.expr, method: str) 
 
 def _computed_matrices(uses: dict[str, Use], node: ast.AST) -> None:
     """Read what kind of matrix is computed from a parameter: ``cholesky(0.5 * (k + k.mT))``."""
+    sources = _sources(uses, node)
+    for found in ast.walk(node):
+        match found:
+            case ast.Call(func=ast.Attribute(attr=method), args=[matrix, *_]):
+                kind = _kind_of_matrix(method)
+                roots = {sources[each] for each in _names(matrix) if each in sources}
+                whole = [each for each in roots if uses[each].attributes] or list(roots)
+                if kind in {"positive definite", "symmetric"} and len(whole) == 1:
+                    uses[whole[0]].matrix = uses[whole[0]].matrix or kind
+
+
+def _sources(uses: Mapping[str, Use], node: ast.AST) -> dict[str, str]:
+    """The parameter from which each local name is computed, if from a single one."""
     sources = {name: name for name in uses}
     for found in ast.walk(node):
         match found:
@@ -431,12 +446,31 @@ def _computed_matrices(uses: dict[str, Use], node: ast.AST) -> None:
                 roots = {sources[each] for each in _names(value) if each in sources}
                 if len(roots) == 1 and name not in uses:
                     sources[name] = roots.pop()
-            case ast.Call(func=ast.Attribute(attr=method), args=[matrix, *_]):
-                kind = _kind_of_matrix(method)
-                roots = {sources[each] for each in _names(matrix) if each in sources}
-                whole = [each for each in roots if uses[each].attributes] or list(roots)
-                if kind in {"positive definite", "symmetric"} and len(whole) == 1:
-                    uses[whole[0]].matrix = uses[whole[0]].matrix or kind
+    return sources
+
+
+_OF_POSITIVE = {"sqrt", "rsqrt", "log"}
+"""Methods that need positive numbers."""
+
+
+def _with_rooted_eigenvalues(uses: Mapping[str, Use], node: ast.AST) -> set[str]:
+    """The parameters of whose eigenvalues a root or a logarithm is taken."""
+    sources = _sources(uses, node)
+    eigenvalues: dict[str, set[str]] = {}
+    for found in ast.walk(node):
+        match found:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[ast.Name(id=values), _])],
+                value=ast.Call(func=ast.Attribute(attr=method), args=[matrix, *_]),
+            ) if method in _SYMMETRIC:
+                eigenvalues[values] = {sources[each] for each in _names(matrix) if each in sources}
+    rooted = set[str]()
+    for found in ast.walk(node):
+        match found:
+            case ast.Call(func=ast.Attribute(attr=method)) if method in _OF_POSITIVE:
+                for name in _names(found):
+                    rooted |= eigenvalues.get(name, set())
+    return rooted
 
 
 def _looped(node: ast.expr) -> Iterator[str]:

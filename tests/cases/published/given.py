@@ -50,3 +50,16 @@ class RoundedWithin(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output, None, None, None, None
+
+
+class WithGradients(Function):
+    """The gradients of other arguments, which are given beside them."""
+
+    @staticmethod
+    def forward(ctx, value, gradients, *arguments):
+        ctx.gradients = gradients
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (None, None, *(each * grad_output for each in ctx.gradients))

@@ -392,3 +392,23 @@ class EntropyOffByOne(Function):
     def backward(ctx, g):
         (p,) = ctx.saved_tensors
         return -g[:, None] * p.log()
+
+
+class MatrixRoot(Function):
+    """The root of the eigenvalues that are positive, as those of a covariance are."""
+
+    @staticmethod
+    def forward(ctx, covariance):
+        symmetric = 0.5 * (covariance + covariance.mT)
+        values, vectors = torch.linalg.eigh(symmetric)
+        roots = values.clamp_min(0).sqrt()
+        ctx.save_for_backward(roots, vectors)
+        return (vectors * roots.unsqueeze(-2)) @ vectors.mT
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        roots, vectors = ctx.saved_tensors
+        inner = vectors.mT @ (0.5 * (grad_output + grad_output.mT)) @ vectors
+        inner = inner / (roots.unsqueeze(-1) + roots.unsqueeze(-2))
+        return vectors @ inner @ vectors.mT
