@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from gradtool.adapters.library import library
 
 
 def reversal(*args: Any, out: Any = None, at: int = -1, **_: Any) -> Any:
     """Reverse the last floating tensor, or the one at another place, along its last dimension.
+
+    Without a tensor, that is an array of NumPy.
 
     This map is linear, and its own adjoint and inverse. So it can stand for a method, and for the
     one that belongs to its gradient, whatever they are called. It is not the identity, so that a
@@ -17,8 +21,11 @@ def reversal(*args: Any, out: Any = None, at: int = -1, **_: Any) -> Any:
     """
     tensors = [each for each in args if isinstance(each, library().Tensor)]
     tensors = [each for each in tensors if each.is_floating_point() or each.is_complex()]
-    if not tensors:
+    arrays = [each for each in args if isinstance(each, np.ndarray) and each.dtype.kind in "fc"]
+    if not (tensors or arrays):
         raise TypeError("no floating-point tensor was given")
+    if not tensors:
+        return np.flip(arrays[at], -1).copy() if arrays[at].ndim else arrays[at].copy()
     chosen = tensors[at]
     result = chosen.flip(-1) if chosen.dim() else chosen
     return result if out is None else out.copy_(result)
@@ -54,13 +61,13 @@ class Operator:
             ValueError: It has another shape.
         """
         tensors = [e for e in (*args, *kwargs.values()) if isinstance(e, library().Tensor)]
-        if not tensors:
+        if not tensors and not any(isinstance(each, np.ndarray) for each in args):
             return None
         if self._fills and len(tensors) > 1:
             return reversal(tensors[0], out=tensors[-1])
         result = reversal(*args, at=self._at, **kwargs)
         if self._definite:
-            result = result + 2.0 * result.flip(-1) if result.dim() else 3.0 * result
+            result = result + 2.0 * reversal(result) if result.ndim else 3.0 * result
         if tuple(result.shape)[-len(self._shape) :] != self._shape and self._shape:
             raise ValueError(f"expected the shape {self._shape}, got {tuple(result.shape)}")
         return result

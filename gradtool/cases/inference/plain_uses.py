@@ -61,7 +61,8 @@ def plain_uses(
     """
     seen = _Seen()
     for node in forwards:
-        for name, kind in _uses(node, seen.kept):
+        # Forward may use what it keeps by its place on the context.
+        for name, kind in [*_uses(node, seen.kept), *_uses(node, {}, seen.kept)]:
             seen.kinds.setdefault(name, set()).add(kind)
     called = frozenset(name for name in names if _CALL in seen.kinds.get(name, ()))
     adjoints: frozenset[str] = frozenset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -105,6 +106,7 @@ class Use(msgspec.Struct):
 def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use]:
     """Read the uses of the parameters `names` in forward; `text` has its messages."""
     uses = {name: Use() for name in names}
+    node = _by_their_names(node, names)
     counted = dict.fromkeys(names, 0)
     for found in ast.walk(node):
         if isinstance(found, ast.Name) and found.id in counted:
@@ -125,6 +127,29 @@ def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use
     for name in _with_rooted_eigenvalues(uses, node):
         uses[name].matrix, uses[name].is_said_matrix = "positive definite", True
     return uses
+
+
+def _by_their_names(node: ast.AST, names: Collection[str]) -> ast.AST:
+    """The body with ``ctx.mode == "a"`` as ``mode == "a"`` where forward keeps a parameter so."""
+    kept = {
+        ast.unparse(target): found.value.id
+        for found in ast.walk(node)
+        if isinstance(found, ast.Assign)
+        and isinstance(found.value, ast.Name)
+        and found.value.id in names
+        for target in found.targets
+        if isinstance(target, ast.Attribute)
+    }
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Attribute(self, found: ast.Attribute) -> ast.expr:
+            is_read = isinstance(found.ctx, ast.Load) and ast.unparse(found) in kept
+            if is_read:
+                return ast.copy_location(ast.Name(kept[ast.unparse(found)], found.ctx), found)
+            self.generic_visit(found)
+            return found
+
+    return Renamed().visit(copy.deepcopy(node)) if kept else node
 
 
 def merge_helpers(
