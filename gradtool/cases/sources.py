@@ -54,7 +54,7 @@ _PER_TRY = 3
 """Evaluations in place of which a try of arguments counts: forward and backward."""
 
 _NEEDS_CUDA = re.compile(
-    r"\bcuda\b|CuPy|NVIDIA|\bTriton\b|\b(available|implemented|supported) (on|for) (the )?cpu\b",
+    r"(?<![a-z])cuda(?![a-z])|CuPy|NVIDIA|\bTriton\b|\b(available|implemented|supported) (on|for) (the )?cpu\b",
     re.IGNORECASE,
 )
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
@@ -76,6 +76,9 @@ _LACKS_ATTRIBUTE = re.compile(r"object has no attribute '(\w+)'")
 
 _OF_STAND_IN = re.compile(r"\b(Operator|SimpleNamespace)\b")
 """Matches the refusal of an object that inference made."""
+
+_OF_VALUE = re.compile(r"'(Tensor|bool|int|float|str|list|dict|NoneType)' object has no attribute")
+"""Matches the refusal of a value that inference tried in place of an object."""
 
 _LACKS = {
     EngineLacksError.__name__: "check it with --engine torch, where PyTorch is installed",
@@ -428,7 +431,9 @@ def _needed_object(search: SearchResult) -> str | None:
     """
     found = _LACKS_ATTRIBUTE.search(search.objection)
     named = (name for name, kind in search.objects.items() if found and found[1] in _words(kind))
-    stood_for = search.objects if _OF_STAND_IN.search(search.objection) else ()
+    # Where there is one object, it is the one in place of which a value was refused.
+    is_only = len(search.objects) == 1 and _OF_VALUE.search(search.objection)
+    stood_for = search.objects if is_only or _OF_STAND_IN.search(search.objection) else ()
     name = next(itertools.chain(named, stood_for), None)
     return None if name is None else f"`{name}`, {search.objects[name]}"
 

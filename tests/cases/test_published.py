@@ -68,7 +68,7 @@ RIGHT = {
         "TrackedProduct",
     ],
     "callers": ["Reversible", "TreeSum", "Combined", "Contracted"],
-    "given": ["Exchanged", "OfArrays", "WithGradient"],
+    "given": ["Blended", "Exchanged", "OfArrays", "WithGradient"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "iterations": ["CubeRoot", "LogOdds"],

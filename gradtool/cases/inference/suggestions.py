@@ -10,8 +10,8 @@ import math
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from types import SimpleNamespace
-from typing import Any
+from types import SimpleNamespace, UnionType
+from typing import Any, Union, get_args, get_origin
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.constructors import constructed, made_by_functions
@@ -114,7 +114,7 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     if use.may_be_none and parameter.name in reading.clues.undifferentiated:
         yield None
     note = parameter.annotation
-    named = _evaluated(note, reading.namespace) if isinstance(note, str) else note
+    named = _annotated(note, reading.namespace)
     if _is_configuration(named):
         yield from ({"literal": each} for each in _instances(named, reading.namespace))
     is_module = is_of_module(use.attributes) or (reading.differentiates and "Module" in str(note))
@@ -224,11 +224,26 @@ def linear_maps(reading: Reading) -> Iterator[Operator]:
 
 def class_named(parameter: inspect.Parameter, namespace: Mapping[str, Any]) -> str | None:
     """The class of the user's that annotates a parameter, or what derives from an abstract one."""
-    note = parameter.annotation
-    cls = _evaluated(note, namespace) if isinstance(note, str) else note
+    cls = _annotated(parameter.annotation, namespace)
     if not _is_configuration(cls) or cls.__module__.partition(".")[0] in _NOT_OF_USERS:
         return None
     return f"a subclass of {cls.__name__}" if inspect.isabstract(cls) else str(cls.__name__)
+
+
+_OPTIONAL = re.compile(r"(?:typing\.)?Optional\[(.+)\]|(.+?) *\| *None")
+"""Matches an annotation in quotes that allows None beside a class."""
+
+
+def _annotated(note: Any, namespace: Mapping[str, Any]) -> Any:
+    """What an annotation names: ``Solver`` for ``Optional[Solver[Tensor]]``."""
+    if isinstance(note, str):
+        found = _OPTIONAL.fullmatch(note)
+        name = (found[1] or found[2]) if found else note
+        return _annotated(_evaluated(name.partition("[")[0], namespace), namespace)
+    origin = get_origin(note)
+    if origin in (Union, UnionType):
+        return _annotated(next(e for e in get_args(note) if e is not type(None)), namespace)
+    return origin or note
 
 
 _NOT_OF_USERS = {"collections", "gradtool", "torch", "typing"}

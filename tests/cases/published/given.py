@@ -75,6 +75,26 @@ class OfArrays(Function):
         return torch.from_numpy(gradient).to(ctx.where), None, None, None, None
 
 
+class Blend:
+    def __init__(self, rate: float = 0.25):
+        self.rate = rate
+
+
+class Blended(Function):
+    """An object of a class, beside which an annotation allows None."""
+
+    @staticmethod
+    def forward(ctx, x, blend: Blend | None):
+        if type(blend) is not Blend:
+            raise TypeError("something to blend with is lacking")
+        ctx.blend = blend
+        return blend.rate * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.blend.rate * grad_output, None
+
+
 class WithGradients(Function):
     """The gradients of other arguments, which are given beside them."""
 
