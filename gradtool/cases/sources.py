@@ -54,7 +54,8 @@ _PER_TRY = 3
 """Evaluations in place of which a try of arguments counts: forward and backward."""
 
 _NEEDS_CUDA = re.compile(
-    r"(?<![a-z])cuda(?![a-z])|CuPy|NVIDIA|\bTriton\b|\b(available|implemented|supported) (on|for) (the )?cpu\b",
+    r"(?<![a-z])cuda(?![a-z])|CuPy|NVIDIA|\bTriton\b"
+    r"|\b(available|implemented|supported) (on|for) (the )?cpu\b",
     re.IGNORECASE,
 )
 """Matches the refusal of arguments by a Function that runs on CUDA only."""

@@ -191,3 +191,13 @@ def test_autograd_does_not_see_what_arrives():
 def test_what_arrives_has_the_shape_of_what_was_sent():
     with pytest.raises(RuntimeError, match="invalid tensor size"):
         alone.all_gather([engine.zeros(3, 2)], engine.ones(2))
+
+
+def test_the_default_group_has_a_function_where_pytorch_defines_it() -> None:
+    names: dict[str, Any] = {}
+    exec("from gradtool.engine.distributed import *", names)
+    module = names["distributed_c10d"]
+    assert module._get_default_group() is alone.group.WORLD
+    assert module.all_reduce is alone.all_reduce
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = module.no_such_name

@@ -6,6 +6,7 @@ the values of several processes.
 
 from __future__ import annotations
 
+from gradtool.engine.distributed import distributed_c10d
 from gradtool.engine.distributed._collectives import (
     P2POp,
     ReduceOp,
@@ -71,6 +72,7 @@ __all__ = [
     "broadcast",
     "broadcast_object_list",
     "destroy_process_group",
+    "distributed_c10d",
     "gather",
     "gather_object",
     "get_backend",
