@@ -235,7 +235,7 @@ _OPTIONAL = re.compile(r"(?:typing\.)?Optional\[(.+)\]|(.+?) *\| *None")
 
 
 def _annotated(note: Any, namespace: Mapping[str, Any]) -> Any:
-    """What an annotation names: ``Solver`` for ``Optional[Solver[Tensor]]``."""
+    """Class that an annotation names: ``Solver`` for ``Optional[Solver[Tensor]]``."""
     if isinstance(note, str):
         found = _OPTIONAL.fullmatch(note)
         name = (found[1] or found[2]) if found else note
