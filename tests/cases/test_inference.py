@@ -553,6 +553,37 @@ def test_the_optional_dependency_that_forward_needs_is_named(
     assert finding.hint == f"install the optional dependency that provides `{missing}`"
 
 
+FILLED = """
+import torch
+
+
+def fill(names, name):
+    pass
+
+
+fill("kernels", __name__)
+
+
+class Filled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return kernel_of_another(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+"""
+
+
+def test_a_name_that_other_code_may_bind_is_no_mistake(write: Write) -> None:
+    write({"ops.py": FILLED})
+    (finding,) = check(check_options(paths=("ops.py",))).findings()
+    assert finding.rule == "GT002"
+    assert finding.message == (
+        "forward cannot run here: NameError: name 'kernel_of_another' is not defined"
+    )
+
+
 REFUSES = """
 import torch
 from no_such_package import Solver

@@ -97,7 +97,7 @@ def _is_miscalled(trial: Trial) -> bool:
 def _is_bound_nowhere(trial: Trial) -> bool:
     """Return True for a name that no part of the file which uses it binds, even under a condition.
 
-    What a condition binds may be missing here alone.
+    What a condition binds may be missing here alone, and so may what other code puts there.
     """
     found = _UNKNOWN.match(trial.refusal or "")
     if found is None or trial.at is None:
@@ -108,7 +108,7 @@ def _is_bound_nowhere(trial: Trial) -> bool:
     except (OSError, SyntaxError, ValueError):
         return False
     bound = _bound_anywhere(tree)
-    return not bound & {found[1], "*"}
+    return not (bound & {found[1], "*"} or _is_filled_by_others(tree))
 
 
 def _bound_anywhere(tree: ast.Module) -> set[str]:
@@ -123,6 +123,14 @@ def _bound_anywhere(tree: ast.Module) -> set[str]:
             case ast.Name(id=name, ctx=ast.Store()):
                 found.add(name)
     return found
+
+
+def _is_filled_by_others(tree: ast.Module) -> bool:
+    """Return True for a module that names itself, or its names, to code that may add to them."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    statements = (node.value for node in ast.walk(tree) if isinstance(node, ast.Expr))
+    calls = (ast.dump(value) for value in statements if isinstance(value, ast.Call))
+    return "globals" in names or any("'__name__'" in call for call in calls)
 
 
 def _required(parameters: Parameters) -> int:
