@@ -199,7 +199,10 @@ def test_a_number_of_gradients_that_follows_from_the_arguments_is_in_doubt() -> 
 
 
 def test_what_is_rounded_within_bounds_is_a_straight_through_estimator() -> None:
-    assert failed(checked("given")["RoundedWithin"]) == {"GT120"}
+    function = checked("given")["RoundedWithin"]
+    assert failed(function) == {"GT120"}
+    # No function of an engine, which the other one would refuse.
+    assert function.cases[0].arguments[-1] == "round_func: a function that rounds"
 
 
 def test_a_number_of_gradients_that_no_arguments_change_is_reported() -> None:

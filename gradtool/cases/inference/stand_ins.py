@@ -64,6 +64,17 @@ class Slope:
         return "the derivative of a smooth function"
 
 
+class Rounding:
+    """A function that rounds a tensor, of whatever library."""
+
+    def __call__(self, x: Any, *_: Any, **__: Any) -> Any:
+        """Compute it."""
+        return x.round()
+
+    def __repr__(self) -> str:
+        return "a function that rounds"
+
+
 class Bell:
     """A smooth bump around 0, the same for each entry, for the slope of a surrogate."""
 

@@ -27,6 +27,7 @@ from gradtool.cases.inference.roles import Role, number_for, plain_values, roles
 from gradtool.cases.inference.sparse import sparse_arguments
 from gradtool.cases.inference.stand_ins import (
     Bell,
+    Rounding,
     Slope,
     SmoothFunction,
     Supplier,
@@ -159,7 +160,7 @@ def _functions_of_backward(reading: Reading, name: str, use: Use) -> Iterator[An
     elif use.is_called and uses.derivatives:
         yield SmoothFunction()
     if use.is_called and _ROUNDS.search(name):
-        yield library().torch.round
+        yield Rounding()
 
 
 _ROUNDS = re.compile(r"(^|_)round(ing)?(_|$)")
