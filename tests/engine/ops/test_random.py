@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import gradtool.engine as engine
+from gradtool.engine._ops.creation.generators import Stream
 
 DRAWS: list[Callable[[Any], Any]] = [
     lambda t: t.rand(3, 4),
@@ -165,3 +166,15 @@ def test_a_forked_generator_goes_on_where_it_was(torch: Any) -> None:
         torch.manual_seed(1)
         torch.rand(5)
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_state_that_was_read_before_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = engine.Generator()
+    first = generator.get_state()
+    first.zero_()
+    monkeypatch.setattr(Stream, "_new_state", None)
+    again = generator.get_state()
+    assert again.any()
+    monkeypatch.undo()
+    engine.rand(2, generator=generator)
+    assert not engine.equal(generator.get_state(), again)

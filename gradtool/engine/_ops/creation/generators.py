@@ -53,6 +53,8 @@ class Stream:
         self._seed = seed
         self._bits._legacy_seeding(seed & 0xFFFFFFFF)
         self._spare: float | None = None
+        self._read: tuple[Any, Any] | None = None
+        """What the state was read from last, and the state."""
 
     # ---- words and fractions ----------------------------------------------------------------
 
@@ -151,12 +153,19 @@ class Stream:
 
     def state(self) -> Any:
         """The state that the next numbers depend on, as bytes."""
+        # Asked for around every call to a function that may draw, of which few do.
+        read = self._seed, self._memory.tobytes(), self._spare
+        if self._read is None or self._read[0] != read:
+            self._read = read, self._new_state()
+        return self._read[1].copy()
+
+    def _new_state(self) -> Any:
         held = np.zeros((), STATE)
         held["seed"], held["words"] = self._seed, self._memory[:_WORDS]
         held["position"] = self._memory[_WORDS]
         if self._spare is not None:
             held["has_spare"], held["spare"] = 1, self._spare
-        return np.frombuffer(held.tobytes(), np.uint8).copy()
+        return np.frombuffer(held.tobytes(), np.uint8)
 
     def go_on(self, state: Any) -> int:
         """Go on from a state; the seed that it was started from."""
