@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine
+from gradtool.adapters.common import random_state
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 
 torch: Any = gradtool.engine
@@ -48,3 +49,13 @@ def test_numbers_that_come_from_elsewhere_still_differ() -> None:
     function = at(lambda x: x * torch.from_numpy(generator.random(5)))
     first, second = (function.evaluate(function.primals)[0] for _ in range(2))
     assert not np.array_equal(first, second)
+
+
+def test_the_generators_are_looked_at_around_the_first_call_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    function = at(lambda x: 2 * x)
+    function.evaluate(function.primals)
+    monkeypatch.delattr(random_state, "_states")
+    monkeypatch.delattr(random_state.RepeatedDraws, "repeated")
+    function.evaluate(function.primals)

@@ -82,8 +82,11 @@ class BoundFunction:
     def through(self, function: Callable[..., Any], tensors: Sequence[Any]) -> Outputs:
         """Return the outputs of another `function` of the same arguments."""
         args, kwargs = self.arguments.placed(tensors)
-        with self.draws.repeated():
+        if self.draws.is_over:
             output = function(*args, **kwargs)
+        else:
+            with self.draws.repeated():
+                output = function(*args, **kwargs)
         outputs = output if isinstance(output, tuple | list) else (output,)
         kind = library().Tensor
         return tuple([each if isinstance(each, kind) else None for each in outputs])

@@ -175,6 +175,11 @@ class RepeatedDraws:
         self._free = False
 
     @property
+    def is_over(self) -> bool:
+        """True if a call has shown that there is nothing to reset."""
+        return self._called and self._start is None
+
+    @property
     def is_needed(self) -> bool:
         """True if the first call drew."""
         return self._start is not None
