@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, NoReturn
 
 from gradtool.engine import _pytree
@@ -465,9 +466,24 @@ def _bound(
     forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and keyword-only arguments of a call of ``forward``, with its defaults."""
-    bound = inspect.signature(forward).bind(*args, **kwargs)
+    signature, plain = _signature(forward)
+    if not kwargs and len(args) == plain:
+        return args, kwargs
+    bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args, bound.kwargs
+
+
+@lru_cache(maxsize=64)
+def _signature(forward: Callable[..., Any]) -> tuple[inspect.Signature, int]:
+    """The signature, and the number of its parameters if all of them have positions, else -1."""
+    signature = inspect.signature(forward)
+    kinds = [each.kind for each in signature.parameters.values()]
+    is_plain = all(
+        kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for kind in kinds
+    )
+    return signature, len(kinds) if is_plain else -1
 
 
 def traceable(fn_cls: type[Function]) -> type[Function]:

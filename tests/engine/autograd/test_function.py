@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from gradtool import engine
+
 
 def double(torch: Any, *values: float, requires_grad: bool = True) -> Any:
     return torch.tensor(values, dtype=torch.float64, requires_grad=requires_grad)
@@ -688,3 +690,25 @@ def test_a_refused_change_of_a_leaf_is_counted(torch: Any) -> None:
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used"):
         Add.apply(x)
     assert x._version == 2
+
+
+def test_the_signature_of_forward_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Scaled(engine.autograd.Function):
+        @staticmethod
+        def forward(x, factor=2.0):
+            return x * factor
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.factor = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.factor, None
+
+    x = engine.ones(2)
+    assert Scaled.apply(x).tolist() == [2.0, 2.0]
+    monkeypatch.delattr("inspect.signature")
+    assert Scaled.apply(x).tolist() == [2.0, 2.0]
+    assert Scaled.apply(x, 3.0).tolist() == [3.0, 3.0]
+    assert Scaled.apply(x, factor=4.0).tolist() == [4.0, 4.0]
