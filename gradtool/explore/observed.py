@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from gradtool.adapters.common.branches import untraced
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
@@ -145,7 +146,8 @@ def recorded_gradients(
 ) -> Sequence[Array | None] | None:
     """The gradients of the recorded forward; None where they are not known or not finite."""
     try:
-        exact = function.exact_gradients(function.primals, cotangents)
+        with untraced():  # Its forward was called at this point already.
+            exact = function.exact_gradients(function.primals, cotangents)
     except Exception:  # A step of forward may have no derivative here.
         return None
     return exact if exact is not None and all(map(is_finite, exact)) else None

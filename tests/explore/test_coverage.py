@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from gradtool.explore.observed import recorded_gradients
 from gradtool.report.terminal.report import plain
 from gradtool.results.report import Coverage, Report
 from gradtool.run.runner import check
+from tests.adapters.case_functions import at, leaf
 from tests.options import check_options
 
 HEAD = """
@@ -200,3 +205,24 @@ def test_a_wrong_gradient_on_the_side_of_a_sign_that_no_sample_has_is_found(
     (found,) = explored(tmp_path, methods, sample="").findings()
     assert found.rule == "GT101"
     assert "otherwise the same as case" in found.message
+
+
+def test_a_forward_that_is_recorded_after_it_ran_is_not_traced() -> None:
+    tracers = []
+
+    def noted(x: Any) -> Any:
+        tracers.append(sys.gettrace())
+        return x * 2
+
+    def tracer(*_: object) -> None:
+        return None
+
+    function, before = at(noted, leaf(1.0, 2.0)), sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        function.evaluate(function.primals)
+        assert recorded_gradients(function, [np.ones(2)]) is not None
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)
+    assert tracers == [tracer, None]

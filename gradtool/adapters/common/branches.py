@@ -124,6 +124,17 @@ def taken(jumps: Jumps, seen: set[Side]) -> Iterator[None]:
         sys.settrace(tracer)
 
 
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Trace nothing in a block that takes the same sides as one before it."""
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(tracer)
+
+
 def _jumps(code: CodeType, method: str) -> dict[int, _Jump]:
     instructions = list(dis.get_instructions(code))
     spans = _tests(code.co_filename)
