@@ -300,13 +300,13 @@ def _beside_values(
 
 def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator[Variant]:
     if not wording(checkable.obj).needs_symmetry:
-        exact = exact_gradients(checkable, point, case.seed)
-        # A gradient of symmetric matrices is right only where they are symmetric.
-        of_one_triangle = read_as_symmetric(checkable, point, case.seed)
-        is_any = solves(checkable.obj)
 
         def is_general(at: int) -> bool:
-            gradient = None if at in of_one_triangle else exact.get(at)
+            # A gradient of symmetric matrices is right only where they are symmetric.
+            if at in read_as_symmetric(checkable, point, case.seed):
+                return False
+            gradient = exact_gradients(checkable, point, case.seed).get(at)
+            is_any = solves(checkable.obj)
             return gradient is not None and (is_any or has_two_triangles(gradient))
 
         yield from asymmetric(point, is_general, generator(case.seed, "asymmetric"))

@@ -1,0 +1,38 @@
+"""Families of variants ask for no more calls than they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gradtool.engine as torch
+from gradtool.cases.sources import resolve_cases
+from gradtool.collect.discovery import checkable_of
+from gradtool.config.settings import Settings
+from gradtool.explore import families
+from gradtool.explore.point import Point
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return 2 * grad_output
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (torch.rand(3, 3, dtype=torch.float64).requires_grad_(),)
+
+
+def test_gradients_are_asked_for_only_where_a_matrix_is_symmetric(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("exact_gradients", "read_as_symmetric"):
+        monkeypatch.setattr(families, name, None)
+    checkable = checkable_of(Doubled)
+    (case,) = resolve_cases(checkable, Settings())
+    assert list(families._asymmetric(checkable, case, Point.of(checkable, case, "cpu"))) == []
