@@ -9,6 +9,8 @@ callback of the garbage collector, since Python prints such an error instead of 
 
 from __future__ import annotations
 
+# Private: the public one looks for the enum of a handler, which takes as long as a small Function.
+import _signal  # type: ignore[import-not-found]
 import gc
 import importlib
 import signal
@@ -93,13 +95,13 @@ class _Interruption(AbstractContextManager[None]):
     def __enter__(self) -> None:
         self._started = self._clock()
         # The handler first: a timer that went off without one would end the process.
-        self._handler = signal.signal(self._signal, self._ring)
+        self._handler = _signal.signal(self._signal, self._ring)
         self._before = signal.setitimer(self._timer, self._seconds, self._repeat_after)
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         # The timer first, for the same reason as on entry.
         signal.setitimer(self._timer, 0)
-        signal.signal(self._signal, self._handler)
+        _signal.signal(self._signal, self._handler)
         delay, interval = self._before
         # Zero would switch the outer timer off instead of letting it go off at once.
         left = delay and max(delay - (self._clock() - self._started), 1e-6)
