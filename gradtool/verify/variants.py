@@ -292,7 +292,9 @@ def _documents_complex(subject: Subject) -> bool:
 
 def _docstrings(path: str, lines: set[int]) -> Iterator[str]:
     """The docstrings of a module, and of what it defines around some lines."""
-    for text, span in _all_docstrings("".join(linecache.getlines(path))):
+    source = "".join(linecache.getlines(path))
+    # Most modules do not say it anywhere, and need not be parsed.
+    for text, span in _all_docstrings(source) if _SAYS_COMPLEX.search(source) else ():
         if span is None or not lines.isdisjoint(span):
             yield text
 
