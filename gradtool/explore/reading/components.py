@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradtool.explore.point import Point
-from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.source import nodes
 from gradtool.explore.reading.wording import wording
 
 _OF_SPACE = (
@@ -39,12 +39,11 @@ def _named(function: Any) -> Iterator[tuple[str, int, int]]:
 
     After an ellipsis, axes are counted from the end.
     """
-    for tree in trees(getattr(function, "forward", function)):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-                index = node.slice
-                entries = index.elts if isinstance(index, ast.Tuple) else [index]
-                yield from ((node.value.id, axis, n) for axis, n in _constants(entries))
+    for node in nodes(getattr(function, "forward", function)):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            index = node.slice
+            entries = index.elts if isinstance(index, ast.Tuple) else [index]
+            yield from ((node.value.id, axis, n) for axis, n in _constants(entries))
 
 
 def _constants(entries: list[ast.expr]) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
 from gradtool.explore.reading.names import is_order
-from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.source import nodes
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
     is_offsets,
@@ -256,8 +256,7 @@ def _compared(function: Any) -> set[tuple[str, str]]:
     """Pairs of names that forward compares for equality."""
     return {
         pair
-        for tree in trees(getattr(function, "forward", function))
-        for node in ast.walk(tree)
+        for node in nodes(getattr(function, "forward", function))
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         for one, other in [(node.left, node.comparators[0])]
         if isinstance(one, ast.Name) and isinstance(other, ast.Name)
@@ -269,18 +268,16 @@ def _compared_with_itself(
     function: Any, by: tuple[type[ast.cmpop], ...] = (ast.Eq, ast.NotEq)
 ) -> set[str]:
     """Names of which forward compares entries, or copies of them, with each other."""
-    methods = trees(getattr(function, "forward", function))
+    parts = nodes(getattr(function, "forward", function))
     compared = {
         name
-        for tree in methods
-        for node in ast.walk(tree)
+        for node in parts
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], by)
         for name in names_in(node.left) & names_in(node.comparators[0])
     }
     copied = {
         node.value.id
-        for tree in methods
-        for node in ast.walk(tree)
+        for node in parts
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
         if any(names_in(target) & compared for target in node.targets)
     }

@@ -17,7 +17,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
-from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.source import nodes
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import with_axis
 
@@ -84,12 +84,7 @@ def _is_close(found: Any, expected: Any) -> bool:
 
 def _named_axes(function: Any) -> list[int]:
     """The axes that forward names by a number, from either end."""
-    return [
-        axis
-        for tree in trees(getattr(function, "forward", function))
-        for node in ast.walk(tree)
-        for axis in _axes(node)
-    ]
+    return [axis for node in nodes(getattr(function, "forward", function)) for axis in _axes(node)]
 
 
 def _axes(node: ast.AST) -> Iterator[int]:
