@@ -101,10 +101,12 @@ def _has_order_of(point: Point, other: Point) -> bool:
 def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
     groups = axis_groups(point, known.fixed, known.names)
     rounds = [[*_broadcast(point, group), *_targets(group, known)] for group in groups]
+    doubled = [_resized(point, [(group, 2 * group.extent)], rng, known.repeats) for group in groups]
     for turn in range(max(map(len, rounds), default=0)):
-        for group, targets in zip(groups, rounds, strict=True):
+        for group, targets, double in zip(groups, rounds, doubled, strict=True):
             if turn < len(targets):
-                yield from _together(point, [(group, targets[turn])], rng, known.repeats)
+                change = [(group, targets[turn])]
+                yield from _together(point, change, rng, known.repeats, double)
         if turn == 0:
             for linked in _linked(groups):
                 is_named = all(axis in known.names for group, _ in linked for axis in group.axes)
@@ -170,16 +172,19 @@ def _together(
     changes: Sequence[tuple[AxisGroup, int]],
     rng: np.random.Generator,
     repeats: Collection[int] = (),
+    doubled: Point | None = None,
 ) -> Iterator[Variant]:
-    """Yield the variant in which each of some groups has another extent."""
+    """Yield the variant in which each of some groups has another extent.
+
+    `doubled` is the point with twice the extent of the only group, where that is known.
+    """
     made = _resized(point, changes, rng, repeats)
     if made is None:
         return
     growth = None
-    if len(changes) == 1:
+    if doubled is not None:
         [(group, extent)] = changes
-        doubled = _resized(point, [(group, 2 * group.extent)], rng, repeats)
-        growth = Growth(group.extent, extent, point, doubled) if doubled else None
+        growth = Growth(group.extent, extent, point, doubled)
     yield Variant(
         made,
         ", and ".join(_described(point, group, extent) for group, extent in changes),
