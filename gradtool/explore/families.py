@@ -291,7 +291,7 @@ def _beside_values(
             full, options(), branches, draws("beside limits")
         ),
         "precisions": lambda: fewer_digits(function, point, draws("single")),
-        "ends of the range": lambda: ends(point),
+        "ends of the range": lambda: ends(function, point),
         "large means": lambda: offset(checkable, point),
         "limits": lambda: moved_limits(full, branches),
         "floors": lambda: far_floors(function, point, branches),

@@ -68,8 +68,8 @@ def reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> 
     if grows and is_continuous(array.dtype) and not is_integral(array):
         factor = np.where(is_new, rng.uniform(*_SHRINKING, shape), 1.0)
         wrapped = (wrapped * factor).astype(array.dtype)
-        if _is_square(array) and shape[-1] == shape[-2]:
-            wrapped = _with_diagonal(wrapped, array)
+    if grows and _is_square(array) and shape[-1] == shape[-2] and not _is_constant(array):
+        wrapped = _with_diagonal(wrapped, array)
     return restored(array, wrapped)
 
 
@@ -147,6 +147,10 @@ def may_be_reordered(array: Array) -> bool:
 def is_integral(array: Array) -> bool:
     """Return True for floating numbers that are all integers, as labels and counts are."""
     return bool(array.dtype.kind == "f" and array.size and (array == np.round(array)).all())
+
+
+def _is_constant(array: Array) -> bool:
+    return bool((array == array.flat[0]).all())
 
 
 def is_bounded_below(array: Array) -> bool:

@@ -82,6 +82,10 @@ _NEVER_ZERO = re.compile(
     re.I,
 )
 
+_SIGNED_UNIT_RANGE = re.compile(
+    r"-1(\.0)?(,| and| to|\.\.) ?\+?1\b|-1 ?(<|\u2264)=? ?\w+ ?(<|\u2264)=? ?1\b"
+)
+
 _PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
 
 _QUOTED = re.compile(r"(['\"`])(\w+)\1")
@@ -208,6 +212,11 @@ class Wording:
     def quoted(self) -> list[str]:
         """The words that docstrings quote."""
         return [word for _, word in _QUOTED.findall(self.docstrings)]
+
+    @cached_property
+    def speaks_of_signed_unit_range(self) -> bool:
+        """A docstring speaks of the range from -1 to 1."""
+        return bool(_SIGNED_UNIT_RANGE.search(self.docstrings))
 
     def may_be_negative(self, name: str) -> bool:
         """Return True if a docstring speaks of any value of an argument, without a bound."""

@@ -190,26 +190,31 @@ def degenerate(point: Point, *, are_symmetrized: bool = False) -> Iterator[Varia
             yield Variant(equal, change, is_measured=True)
 
 
-def ends(point: Point) -> Iterator[Variant]:
-    """Yield variants of numbers between -1 and 1, or 0 and 1, at the ends of that range."""
+def ends(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants of numbers between -1 and 1, or 0 and 1, at the ends of that range.
+
+    At -1 and 1 exactly only if a docstring speaks of that range: other numbers are between them by
+    chance.
+    """
     for at in _movable(point):
-        array = point.values[at]
+        array, name = point.values[at], point.names[at]
         largest = float(np.abs(array).max(initial=0.0))
-        if array.dtype.kind != "f" or at not in point.tracked or array.size < 2 or traits(array):
+        if array.dtype.kind != "f" or at not in point.tracked or array.size < 2:
             continue
-        if not _LEAST_OF_SHARES < largest < 1:
+        if not _LEAST_OF_SHARES < largest < 1 or any(t.is_equality for t in traits(array)):
             continue
-        name = point.names[at]
+        is_signed = bool(array.min() < 0)
         far = np.copysign(0.9 + 0.09 * np.abs(array) / largest, array)
-        yield Variant(point.having({at: far}), f"values of `{name}` are near 1")
-        if array.min() < 0:
-            yield Variant(point.having({at: -far}), f"values of `{name}` are near 1, signs changed")
-            continue
-        for end in (1.0, 0.0):
+        for made, change in ((far, ""), (-far, ", signs changed"))[: 1 + is_signed]:
+            kept = restored(array, made)
+            yield Variant(point.having({at: kept}), f"values of `{name}` are near 1{change}")
+        signed = (1.0, -1.0) if wording(function).speaks_of_signed_unit_range else ()
+        for end in signed if is_signed else (1.0, 0.0):
             made = array.copy()
             made[..., 0] = end
-            change = f"the first entries of `{name}` are {end:g}"
-            yield Variant(point.having({at: made}), change, may_be_outside=True)
+            change = f"some entries of `{name}` are {end:g}"
+            kept = restored(array, made)
+            yield Variant(point.having({at: kept}), change, may_be_outside=True)
 
 
 def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:

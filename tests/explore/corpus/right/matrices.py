@@ -24,6 +24,30 @@ def balanced(n, seed=104):
     return (half + half.mT + 4 * torch.eye(n, dtype=torch.double)).requires_grad_()
 
 
+class NearestOrthonormal(Function):
+    """The polar factor of a matrix (m, n) with m >= n and full rank."""
+
+    @staticmethod
+    def forward(ctx, matrix):
+        u, s, vh = torch.linalg.svd(matrix, full_matrices=False)
+        ctx.save_for_backward(u, s, vh)
+        return u @ vh
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        u, s, vh = ctx.saved_tensors
+        inner = u.mT @ g @ vh.mT
+        turned = (inner - inner.mT) / (s[:, None] + s)
+        across = g @ vh.mT
+        return (u @ turned + (across - u @ (u.mT @ across)) / s) @ vh
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3),)
+        yield ((2 * torch.eye(3, dtype=torch.float64)).requires_grad_(),)
+
+
 class QuadraticOfCovariance(Function):
     """The squared Mahalanobis distance for a covariance matrix."""
 

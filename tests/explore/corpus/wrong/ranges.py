@@ -30,6 +30,34 @@ def share(*shape: int, seed: int = 0) -> Tensor:
     return (0.1 + 0.7 * made).requires_grad_()
 
 
+class ChebyshevValues(Function):
+    """Chebyshev polynomials of the first kind T_0 ... T_n at x in [-1, 1]."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, n: int) -> Tensor:
+        values = [torch.ones_like(x), x]
+        for _ in range(n - 1):
+            values.append(2 * x * values[-1] - values[-2])
+        out = torch.stack(values, -1)
+        ctx.save_for_backward(x, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        x, values = ctx.saved_tensors
+        k = torch.arange(values.shape[-1], dtype=x.dtype)
+        square = 1 - x * x
+        square = torch.where(square < 1e-12, torch.ones_like(square), square)
+        before = torch.cat([values[..., 1:2], values[..., :-1]], -1)
+        slope = k * (before - x[..., None] * values) / square[..., None]
+        return (g * slope).sum(-1), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield torch.tensor([-0.9, -0.35, 0.0, 0.4, 0.8]).double().requires_grad_(), 4
+
+
 class DeadZone(Function):
     """x outside a dead zone; without a `floor` there is none below."""
 
