@@ -72,7 +72,6 @@ https://pytorch.org/docs/stable/notes/gradcheck.html
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -90,6 +89,7 @@ from gradtool.verify.diagnosis.imprecision import (
 )
 from gradtool.verify.diagnosis.methods import method_trees
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
+from gradtool.verify.thresholds.rules import LEFT_OUT_BY_SOFTPLUS
 from gradtool.verify.wording import apart, share
 
 if TYPE_CHECKING:
@@ -98,9 +98,6 @@ if TYPE_CHECKING:
 
 _HINT = "write a constant once, with all its digits, and use it in both methods"
 _ROUNDED = "a Python number becomes a tensor of float32, the default dtype"
-
-_LEFT_OUT_BY_SOFTPLUS = 2 * math.exp(-20)
-"""Beyond 20, `softplus` takes its argument for its value, and a sigmoid is as good a derivative."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -118,7 +115,7 @@ def _check(subject: Subject) -> Answer:
 def _flaws(subject: Subject) -> Iterator[Flaw]:
     at, comparisons = subject.given.at, subject.given.comparisons
     for found in imprecise_gradients(at, comparisons, subject.seed):
-        if found.part < _LEFT_OUT_BY_SOFTPLUS and _takes_softplus(subject):
+        if found.part < LEFT_OUT_BY_SOFTPLUS and _takes_softplus(subject):
             continue
         if is_of_default_dtype(at, found):
             yield _flaw(subject, found, note=_ROUNDED)

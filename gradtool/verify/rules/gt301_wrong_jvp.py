@@ -96,7 +96,7 @@ from gradtool.verify.rules._rule import (
     skipped,
     unverified,
 )
-from gradtool.verify.thresholds.rules import JVP_NEARLY, JVP_ROUNDED
+from gradtool.verify.thresholds.rules import JVP_NEARLY, JVP_NEARLY_WHOLE, JVP_ROUNDED
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
@@ -104,9 +104,6 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 NO_JVP = "no jvp"
-
-_NEARLY_WHOLE = 1e-6
-"""Distance of a factor from the whole number that it is but for rounding."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -213,7 +210,7 @@ def _factor(found: JvpComparison) -> float | None:
     factor = float(np.median(ratios))
     if not np.allclose(ratios, factor, rtol=1e-6, atol=1e-6) or not np.isfinite(factor):
         return None
-    return float(np.round(factor)) if abs(factor - np.round(factor)) < _NEARLY_WHOLE else factor
+    return float(np.round(factor)) if abs(factor - np.round(factor)) < JVP_NEARLY_WHOLE else factor
 
 
 RULE = Rule(

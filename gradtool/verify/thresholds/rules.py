@@ -64,6 +64,11 @@ however small it is. Doubled or halved: entries near 1e-4 of the largest change 
 GT302.
 """
 
+JVP_NEARLY_WHOLE = 1e-6
+"""Unit: one. Distance of a factor between two tangents from the whole number that it is but for
+roundings. Doubled or halved: nothing in the zoo; a factor of 1.000001 is worded as such.
+"""
+
 # ---- the linearity of backward --------------------------------------------------------------
 
 COTANGENT_FACTORS = (-1.0, 8.0, 0.125, 0.0)
@@ -290,6 +295,12 @@ Halved: nothing in the zoo.
 IMPRECISE_UNSTEADY = 0.1
 """Unit: part of the difference. A mistake in a formula is the same at points that differ in their
 last digits. Doubled or halved: nothing in the zoo; roundings change by all of their size.
+"""
+
+LEFT_OUT_BY_SOFTPLUS = 4e-9
+"""Unit: part of an entry. Beyond 20, `softplus` takes its argument for its value and so leaves out
+e**-20, 2e-9: a sigmoid is as good a derivative as one. Doubled: mistakes of 8e-9 beside a softplus
+pass. Halved: right gradients are reported (GT118).
 """
 
 SAME_CONSTANT = 1e-3
