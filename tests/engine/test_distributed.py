@@ -199,5 +199,5 @@ def test_the_default_group_has_a_function_where_pytorch_defines_it() -> None:
     module = names["distributed_c10d"]
     assert module._get_default_group() is alone.group.WORLD
     assert module.all_reduce is alone.all_reduce
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = module.no_such_name
+    with pytest.raises(AttributeError, match="__no_such_name__"):
+        _ = module.__no_such_name__

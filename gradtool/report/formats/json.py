@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -113,4 +114,17 @@ def state_version(definition: dict[str, Any], version: int) -> None:
 
 def titled(schema: dict[str, Any], title: str, version: int) -> str:
     """The text of a schema as it is published."""
-    return indented({"$schema": _DIALECT, "title": f"{title}, version {version}", **schema})
+    described = _without_indentation(schema)
+    return indented({"$schema": _DIALECT, "title": f"{title}, version {version}", **described})
+
+
+def _without_indentation(node: Any) -> Any:
+    """The schema with each description as a docstring is read, which only newer msgspecs do."""
+    if isinstance(node, list):
+        return [_without_indentation(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    found = {name: _without_indentation(each) for name, each in node.items()}
+    if isinstance(found.get("description"), str):
+        found["description"] = cleandoc(found["description"])
+    return found
