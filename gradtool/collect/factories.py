@@ -15,24 +15,24 @@ _MOST_CALLS = 8
 """Sets of arguments that a factory is tried with."""
 
 
-def call_factory(declared: Declared, module: ModuleType, tree: ast.Module) -> None:
-    """Call the function that makes a Function, if it is one that returns it.
+def call_factory(declared: Declared, module: ModuleType, tree: ast.Module) -> Any:
+    """Return what the function gives that makes a Function, if it is one that returns it.
 
     It is called without arguments, with those of calls in the same file, or with values of the
     types that it annotates. What it raises is of no concern: the Function is then not made.
     """
     factory = declared.within[0]
     if len(declared.within) > 1 or not _returns(factory, declared.name.rpartition(".")[2]):
-        return
+        return None
     function = _resolved(module, declared)
     if function is None:
-        return
+        return None
     for args, kwargs in itertools.islice(_arguments(function, factory, tree, module), _MOST_CALLS):
         try:
-            function(*args, **kwargs)
+            return function(*args, **kwargs)
         except Exception:  # the next arguments may do
             continue
-        return
+    return None
 
 
 def _returns(factory: ast.AST, name: str) -> bool:

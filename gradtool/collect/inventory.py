@@ -46,8 +46,10 @@ def inventory(module: ModuleType, tree: ast.Module) -> list[Entry]:
     """
     declared = declared_functions(tree, lambda name: _is_function_in(module, name))
     unmade = [each for each in declared if each.within and not _made_as(each, module)]
+    # What holds a class that was made; it would be gone with the next collection of garbage.
+    kept = []
     for each in unmade:
-        call_factory(each, module, tree)
+        kept.append(call_factory(each, module, tree))
         if not _made_as(each, module):
             lift(each, module)
     names = {each.name for each in declared}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gradtool.collect import inventory
 from gradtool.collect.declared import declared_functions
 from gradtool.collect.discovery import discover
 from gradtool.collect.loader import LoadedModule, Loader, parse
@@ -115,6 +118,23 @@ def test_what_a_factory_returns_is_made(loaded: LoadedModule) -> None:
     names = {checkable.name for checkable in discover(loaded, "ops.py") if checkable.obj}
     assert {"make.Local", "Holder.made.ByMethod", "make_with.Scaled", "make_typed.Typed"} <= names
     assert {"make_unknown.Unknown", "make_unknown.Unknown~2", "ByType", "Holder.Inner"} <= names
+
+
+def test_garbage_is_collected_without_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = inventory.call_factory
+
+    def followed_by_a_collection(*args: Any) -> Any:
+        found = called(*args)
+        gc.collect()
+        return found
+
+    monkeypatch.setattr(inventory, "call_factory", followed_by_a_collection)
+    path = tmp_path / "ops.py"
+    path.write_text(textwrap.dedent(SOURCE), encoding="utf-8")
+    names = {each.name for each in discover(Loader().load(path), "ops.py") if each.obj}
+    assert {"make.Local", "Holder.made.ByMethod", "make_with.Scaled", "make_typed.Typed"} <= names
 
 
 def test_one_that_needs_nothing_of_the_functions_around_it_is_made(loaded: LoadedModule) -> None:
