@@ -135,8 +135,9 @@ def _has_ignored_part(exact: Array | None, at_case: Array | None) -> bool:
 
 def _ignored_axes(exact: Array | None) -> set[int]:
     """The axes along which some slice has no influence."""
-    axes = range(0 if exact is None else exact.ndim)
-    return {axis for axis in axes if exact is not None and not _counts(exact, axis).all()}
+    if exact is None:
+        return set()
+    return {axis for axis in range(exact.ndim) if not _counts(exact, axis).all()}
 
 
 def _counts(exact: Array, axis: int) -> Array:

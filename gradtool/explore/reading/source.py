@@ -248,13 +248,20 @@ def _name_of(node: ast.expr) -> list[str]:
 
 def tested_for_none(function: Any) -> set[str]:
     """Names that forward compares with None."""
-    return {
-        name
-        for node in nodes(getattr(function, "forward", function))
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot)
-        if isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
-        for name in _name_of(node.left)
-    }
+    parts = nodes(getattr(function, "forward", function))
+    return {name for node in parts for name in compared_with_none(node)}
+
+
+def compared_with_none(node: ast.AST) -> list[str]:
+    """The variable that an expression compares with None, if it is such a comparison."""
+    match node:
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.Is() | ast.IsNot()],
+            comparators=[ast.Constant(value=None)],
+        ):
+            return [name]
+    return []
 
 
 def asks_for_needed(function: Any) -> bool:

@@ -149,6 +149,11 @@ class Wording:
         self._code = code
 
     @cached_property
+    def _forward(self) -> str:
+        """The source above backward."""
+        return self._code.partition("def backward")[0]
+
+    @cached_property
     def needs_symmetry(self) -> bool:
         """The source or a docstring speaks of symmetric matrices."""
         speaks = _SYMMETRIC.search(f"{self._code}\n{self.docstrings}")
@@ -160,8 +165,7 @@ class Wording:
 
         A backward that relies on it may do so by mistake.
         """
-        forward, _, _ = self._code.partition("def backward")
-        return bool(_SORTED.search(f"{forward}\n{self.docstrings}"))
+        return bool(_SORTED.search(f"{self._forward}\n{self.docstrings}"))
 
     @cached_property
     def needs_distinct(self) -> bool:
@@ -267,8 +271,7 @@ class Wording:
     def is_conjugated(self, name: str) -> bool:
         """Return True if forward conjugates an argument, which changes no real number."""
         word = re.escape(name)
-        forward, _, _ = self._code.partition("def backward")
-        return bool(re.search(rf"\b{word}\.conj\(|\bconj\({word}\b", forward))
+        return bool(re.search(rf"\b{word}\.conj\(|\bconj\({word}\b", self._forward))
 
     @cached_property
     def cannot_overflow(self) -> bool:

@@ -31,7 +31,7 @@ from gradtool.explore.reading.names import (
     is_optional_tensor,
     is_state,
 )
-from gradtool.explore.reading.source import tested_for_none, trees
+from gradtool.explore.reading.source import compared_with_none, tested_for_none, trees
 from gradtool.explore.reading.tensor_uses import is_used_as_tensor
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.variants.plain import is_kept, with_defaults
@@ -243,7 +243,7 @@ def _targets(function: Any) -> Mapping[str, str]:
         for node in _single_assignments(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(id=target)], value=ast.IfExp(test=test)):
-                    found |= dict.fromkeys(_compared_with_none(test), target)
+                    found |= dict.fromkeys(compared_with_none(test), target)
                 case ast.Assign(
                     targets=[ast.Name(id=target)],
                     value=ast.BoolOp(op=ast.Or(), values=[ast.Name(id=name), *_]),
@@ -253,7 +253,7 @@ def _targets(function: Any) -> Mapping[str, str]:
                     test=ast.Compare(ops=[ast.Is()]) as test,
                     body=[ast.Assign(targets=[ast.Name(id=target)])],
                 ):
-                    found |= dict.fromkeys(_compared_with_none(test), target)
+                    found |= dict.fromkeys(compared_with_none(test), target)
     return found
 
 
@@ -266,17 +266,6 @@ def _single_assignments(tree: ast.AST) -> Iterator[ast.AST]:
                     yield ast.Assign(targets=[target], value=value)
             case _:
                 yield node
-
-
-def _compared_with_none(test: ast.expr) -> list[str]:
-    match test:
-        case ast.Compare(
-            left=ast.Name(id=name),
-            ops=[ast.Is() | ast.IsNot()],
-            comparators=[ast.Constant(value=None)],
-        ):
-            return [name]
-    return []
 
 
 def _locals_of(code: CodeType, names: set[str], call: Any) -> dict[str, Any]:
