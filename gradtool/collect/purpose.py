@@ -1,4 +1,4 @@
-"""The purpose of a Function that cannot be checked: an abstract base, or one without a gradient.
+"""The purpose of a Function that cannot be checked: an abstract base, one without a gradient, a half.
 
 A method that does nothing but raise says so on purpose; a misspelt name of a method does not.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradtool.adapters.library import library
+from gradtool.collect.halves import half_of
 from gradtool.collect.unchecked import Purpose, Unchecked
 from gradtool.spelling import nearest
 
@@ -34,7 +35,8 @@ def unchecked(cls: type[Any]) -> Unchecked | None:
         return _without_backward(cls)
     if not any(_defines(cls, name) for name in ("vjp", "jvp")) and _refuses(cls.backward):
         return Unchecked(Purpose.NO_GRADIENT, "has no gradient: its backward only raises")
-    return None
+    half = half_of(cls)
+    return None if half is None else _as_half(half)
 
 
 def _without_forward(cls: type[Any]) -> Unchecked:
@@ -50,6 +52,12 @@ def _without_backward(cls: type[Any]) -> Unchecked:
         return _misspelt("backward", misspelt)
     hint = "write a backward, or mark the outputs with ctx.mark_non_differentiable"
     return Unchecked(Purpose.NO_BACKWARD, "has no backward, so it cannot be differentiated", hint)
+
+
+def _as_half(carrier: str) -> Unchecked:
+    how = f"its gradient passes through `{carrier}` to or from another Function"
+    hint = "check a callable that calls both halves: gradtool check FILE.py::CALLABLE"
+    return Unchecked(Purpose.HALF, f"is half of an operation: {how}", hint)
 
 
 def _misspelt(name: str, written: str) -> Unchecked:

@@ -18,6 +18,8 @@ class Purpose(enum.Enum):
     """It has no backward, vjp or jvp."""
     MISSPELT = enum.auto()
     """It has no forward or backward, but a method of nearly that name."""
+    HALF = enum.auto()
+    """Another Function passes its result or its gradient on."""
     NOT_MADE = enum.auto()
     """There is no class: the code that makes it did not run."""
 

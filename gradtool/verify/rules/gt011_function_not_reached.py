@@ -1,4 +1,4 @@
-"""A Function is declared in code that did not run, or has no backward.
+"""A Function is declared in code that did not run, has no backward, or is half of an operation.
 
 What it does
 ------------
@@ -7,6 +7,10 @@ Lists the Functions in the source that were not checked: those that a function d
 variables, those behind a condition that is false here, and those without a backward. A function
 that defines and returns a Function is called if it needs no arguments, or if the file shows which
 ones to pass. A Function that uses nothing of the function around it is checked in any case.
+
+Lists the halves of an operation, too. Communication that overlaps with computation is often split
+into a Function that starts it and one that waits for the result. They pass the gradient on in an
+object, past autograd, so neither computes a derivative of its own inputs.
 
 Why it matters
 --------------
@@ -57,7 +61,8 @@ How to fix
 ----------
 
 Move the class to the top level of the file and pass it what it needs, or, at module level, call the
-function that defines it, as above. With ``--strict``, the finding fails the run.
+function that defines it, as above. For the halves of an operation, check a callable that calls both:
+``gradtool check FILE.py::CALLABLE``. With ``--strict``, the finding fails the run.
 
 Reference
 ---------
@@ -73,7 +78,7 @@ from gradtool.verify.rules._rule import Rule, Scope
 RULE = Rule(
     code="GT011",
     name="function-not-reached",
-    summary="A Function is declared in code that did not run, or has no backward.",
+    summary="A Function is in code that did not run, has no backward, or is half of an operation.",
     severity=Severity.WARNING,
     page=__doc__,
     scopes=(Scope.FUNCTION,),

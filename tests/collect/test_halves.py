@@ -1,0 +1,107 @@
+"""Halves of an operation, which pass their gradient on in an object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool import Function
+from gradtool.collect.halves import half_of
+from gradtool.collect.purpose import unchecked
+from gradtool.collect.unchecked import Purpose
+
+
+class Start(Function):
+    @staticmethod
+    def forward(ctx: Any, request: Any, x: Any) -> Any:
+        request.tensor = x * 2
+        ctx.request = request
+        return request.anchor
+
+    @staticmethod
+    def backward(ctx: Any, *unused: Any) -> Any:
+        request = ctx.request
+        return None, request.tensor
+
+
+class Finish(Function):
+    @staticmethod
+    def forward(ctx: Any, request: Any, anchor: Any) -> Any:
+        ctx.request = request
+        return request.tensor
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        grad = grad.contiguous()
+        ctx.request.tensor = grad * 2
+        return None, ctx.request.anchor
+
+
+class Send(Function):
+    """Its queue sends, and its backward replaces the cotangent by what comes back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, queue: Any) -> Any:
+        queue.send(x)
+        ctx.queue = queue
+        return x.new_ones(()) if queue is None else queue.anchor
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        grad = ctx.queue.gradients.popleft()
+        return grad, None
+
+
+class Constant(Function):
+    """A wrong backward: it leaves the cotangent out."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, cache: Any) -> Any:
+        cache.result = x * x
+        ctx.cache = cache
+        return cache.result * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return ctx.cache.result, None
+
+
+class Counting(Function):
+    """A right one that keeps statistics of its gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, module: Any) -> Any:
+        ctx.module = module
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        ctx.module.norm = grad.norm()
+        return grad * 2, None
+
+
+def test_both_halves_pass_their_gradient_on_in_the_object_that_they_share() -> None:
+    assert half_of(Start) == half_of(Finish) == "request"
+
+
+def test_a_cotangent_that_is_replaced_unread_is_not_used() -> None:
+    class Plain(Send):
+        @staticmethod
+        def forward(ctx: Any, x: Any, queue: Any) -> Any:
+            queue.send(x)
+            ctx.queue = queue
+            return queue.anchor
+
+    assert half_of(Plain) == "queue"
+
+
+def test_outputs_that_depend_on_the_inputs_have_a_derivative_of_their_own() -> None:
+    assert [half_of(each) for each in (Send, Constant, Counting)] == [None] * 3
+
+
+def test_a_half_is_listed_with_the_advice_to_check_the_whole() -> None:
+    found = unchecked(Start)
+    assert found is not None and found.purpose is Purpose.HALF
+    assert found.message == (
+        "is half of an operation: its gradient passes through `request` to or from another Function"
+    )
+    assert "calls both halves" in str(found.hint)
