@@ -16,7 +16,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -29,6 +29,7 @@ from msgspec import structs
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports, join_group_of_one
 from gradtool.collect import lazy_package
 from gradtool.collect.import_root import RESERVED, ImportRoot
+from gradtool.collect.process_groups import set_groups
 from gradtool.collect.slices import sliced
 from gradtool.collect.source_loader import SourceOnlyLoader
 from gradtool.collect.tolerance import Tolerance
@@ -109,11 +110,15 @@ class LoadedModule:
         with self.active():
             return inventory(self.module, self.tree)
 
-    def active(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def active(self) -> Iterator[None]:
         """While code of the module runs, let its imports find the same modules as at load."""
         if self._communicates:
             join_group_of_one(self.engine)
-        return _imports_of(self.root, self.engine)
+        with _imports_of(self.root, self.engine):
+            if self._communicates:
+                set_groups(self.module)
+            yield
 
     @cached_property
     def _communicates(self) -> bool:

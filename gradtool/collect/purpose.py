@@ -1,4 +1,4 @@
-"""The purpose of a Function that cannot be checked: an abstract base, one without a gradient, a half.
+"""The purpose of a Function that is not checked: an abstract base, no gradient, half an operation.
 
 A method that does nothing but raise says so on purpose; a misspelt name of a method does not.
 """

@@ -18,35 +18,40 @@ _ONLY_HERE = {
 
 
 class Operator:
-    """An operator of ``torch.ops.aten``, or one of its overloads. Either is called alike."""
+    """One of torch's own operators, or one of its overloads. Either is called alike."""
 
-    def __init__(self, name: str, overload: str | None = None) -> None:
+    def __init__(self, namespace: str, name: str, overload: str | None = None) -> None:
+        self._namespace = namespace
         self._name = self.__name__ = name
         self.overload = overload
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the operator."""
-        return _own(self._name)(*args, **named)
+        return _own(self._namespace, self._name)(*args, **named)
 
     def __getattr__(self, name: str) -> Operator:
         if name.startswith("__") or self.overload is not None:
             raise AttributeError(f"{self!r} has no attribute {name!r}")
-        return Operator(self._name, name)
+        return Operator(self._namespace, self._name, name)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Operator):
-            return NotImplemented
-        return (self._name, self.overload) == (other._name, other.overload)
+        return repr(self) == repr(other) if isinstance(other, Operator) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((self._name, self.overload))
+        return hash(repr(self))
 
     def __repr__(self) -> str:
-        return f"aten.{self._name}" + (f".{self.overload}" if self.overload else "")
+        overload = f".{self.overload}" if self.overload else ""
+        return f"{self._namespace}.{self._name}{overload}"
 
 
-def _own(name: str) -> Any:
+def _own(namespace: str, name: str) -> Any:
     """Return one of torch's own operators; None where the engine has no function of that name."""
+    if namespace == "_c10d_functional":
+        collectives = importlib.import_module("gradtool.engine.distributed._c10d_functional")
+        return getattr(collectives, name, None)
+    if namespace != "aten":
+        return None
     if name in _ONLY_HERE:
         module, _, attribute = _ONLY_HERE[name].partition(":")
         return getattr(importlib.import_module(module), attribute or name)
@@ -65,8 +70,8 @@ class _Namespace:
 
     def __getattr__(self, name: str) -> Any:
         op: Any = DEFINED.get(f"{self._name}::{name}")
-        if op is None and self._name == "aten" and not name.startswith("__"):
-            op = None if _own(name) is None else Operator(name)
+        if op is None and not name.startswith("__") and _own(self._name, name) is not None:
+            op = Operator(self._name, name)
         if op is None:
             return placeholder(f"torch.ops.{self._name}.{name}")
         return op

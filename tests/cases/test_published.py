@@ -26,6 +26,7 @@ RIGHT = {
         "EchoState",
         "HermitianForm",
     ],
+    "groups": ["Reduced", "Gathered"],
     "losses": ["NLLWithLabels", "MaskedHuber"],
     "attention": ["ScaledDotProduct", "Rotary", "MaskedSoftmax"],
     "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast", "LogProbabilityOf"],

@@ -100,7 +100,8 @@ def test_outputs_that_depend_on_the_inputs_have_a_derivative_of_their_own() -> N
 
 def test_a_half_is_listed_with_the_advice_to_check_the_whole() -> None:
     found = unchecked(Start)
-    assert found is not None and found.purpose is Purpose.HALF
+    assert found is not None
+    assert found.purpose is Purpose.HALF
     assert found.message == (
         "is half of an operation: its gradient passes through `request` to or from another Function"
     )

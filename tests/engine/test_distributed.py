@@ -80,6 +80,26 @@ FUNCTIONAL: dict[str, Callable[[Any, Any, Any], Any]] = {
     "wait": lambda calls, x, group: calls.wait_tensor(calls.all_reduce(x, "sum", group)),
 }
 
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "all_reduce": lambda ops, x: ops.all_reduce(x, "sum", "0"),
+    "broadcast": lambda ops, x: ops.broadcast(x, 0, "0"),
+    "all_gather": lambda ops, x: ops.all_gather_into_tensor(x, 1, "0"),
+    "reduce_scatter": lambda ops, x: ops.reduce_scatter_tensor(x, "avg", 1, "0"),
+    "all_to_all": lambda ops, x: ops.all_to_all_single.default(x, [2], [2], "0"),
+}
+
+DIFFERENTIATED: dict[str, Callable[[Any, Any], Any]] = {
+    "all_reduce": lambda calls, x: calls.all_reduce(x),
+    "reduce": lambda calls, x: calls.reduce(x, 0),
+    "broadcast": lambda calls, x: calls.broadcast(x, 0),
+    "gather": lambda calls, x: calls.gather(x)[0],
+    "scatter": lambda calls, x: calls.scatter([x], 0),
+    "all_gather": lambda calls, x: calls.all_gather(x)[0],
+    "reduce_scatter": lambda calls, x: calls.reduce_scatter(x.detach().clone(), [x]),
+    "all_to_all": lambda calls, x: calls.all_to_all([x.detach().clone()], [x])[0],
+    "all_to_all_single": lambda calls, x: calls.all_to_all_single(x.detach().clone(), x),
+}
+
 
 def into(torch: Any, x: Any, collective: Callable[[Any], Any]) -> list[float]:
     out = torch.zeros_like(x)
@@ -201,3 +221,51 @@ def test_the_default_group_has_a_function_where_pytorch_defines_it() -> None:
     assert module.all_reduce is alone.all_reduce
     with pytest.raises(AttributeError, match="__no_such_name__"):
         _ = module.__no_such_name__
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_does_what_pytorchs_does(name: str, torch: Any) -> None:
+    found = []
+    for library in (engine, torch):
+        ops = library.ops._c10d_functional
+        x = library.arange(6.0).reshape(2, 3)
+        found.append(ops.wait_tensor(OPERATORS[name](ops, x)).tolist())
+    assert found[0] == found[1]
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("name", DIFFERENTIATED)
+def test_a_differentiated_collective_does_what_pytorchs_does(name: str, torch: Any) -> None:
+    import torch.distributed.nn.functional as with_torch
+
+    import gradtool.engine.distributed.nn.functional as with_engine
+
+    found = []
+    for library, calls in ((engine, with_engine), (torch, with_torch)):
+        x = library.arange(6.0).reshape(2, 3).requires_grad_()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # PyTorch names a successor.
+            out = DIFFERENTIATED[name](calls, x * 2)
+        (grad,) = library.autograd.grad((out**2).sum(), x)
+        found.append((out.tolist(), grad.tolist()))
+    assert found[0] == found[1]
+
+
+def test_an_operator_that_is_not_there_is_named() -> None:
+    with pytest.raises(NotImplementedError, match=r"_c10d_functional\.isend"):
+        engine.ops._c10d_functional.isend(engine.zeros(2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ops, x: ops.all_gather_into_tensor(x, 2, "0"),
+        lambda ops, x: ops.reduce_scatter_tensor(x, "sum", 2, "0"),
+    ],
+)
+def test_an_operator_refuses_another_size_of_the_group(call: Callable[[Any, Any], Any]) -> None:
+    with pytest.raises(RuntimeError, match="one process"):
+        call(engine.ops._c10d_functional, engine.zeros(2))

@@ -16,6 +16,7 @@ from typing import Any
 from gradtool.adapters.library import library
 from gradtool.cases.inference.bounds import side
 from gradtool.cases.inference.clues import Clues
+from gradtool.engine.distributed._group import GROUP_NAME
 
 Shape = tuple[int, ...]
 Fill = Callable[[Shape], Any]
@@ -201,9 +202,12 @@ def _like(base: Shape) -> dict[str, Any]:
 
 _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"padding_idx|ignore_index", (1, -100)),
+    (r"(.*_)?group_name", (GROUP_NAME,)),
     (r"(.*_)?group|pg|process_group", (None, 2)),
     (r"blank(_?(id|idx|index|label))?", (0,)),
-    (r"rank|world_size|src|dst|tag", (0, 1)),
+    (r"(.*_)?world_size", (1,)),
+    (r"rank|src|dst|tag", (0, 1)),
+    (r"reduce_?op", ("sum",)),
     (r"inplace|in_place|ceil_mode|(.*_)?(fp8|int8|quantized?)(_.*)?", (False, True)),
     (r"(is|use|has|with|do|return|keep)_.*|training|train|keepdims?|flag", (True, False)),
     (r"reverse|descending|largest|align_corners|normalized?|causal|affine", (True, False)),

@@ -61,7 +61,7 @@ How to fix
 ----------
 
 Move the class to the top level of the file and pass it what it needs, or, at module level, call the
-function that defines it, as above. For the halves of an operation, check a callable that calls both:
+function that defines it, as above. For halves of an operation, check a callable that calls both:
 ``gradtool check FILE.py::CALLABLE``. With ``--strict``, the finding fails the run.
 
 Reference

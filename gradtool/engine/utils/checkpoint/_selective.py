@@ -20,7 +20,7 @@ from gradtool.engine._profiling.hooks import listening
 from gradtool.engine._profiling.recorder import Recorder
 from gradtool.engine._tensor import wrap
 
-SAC_IGNORED_OPS = {ops.Operator("detach", "default")}
+SAC_IGNORED_OPS = {ops.Operator("aten", "detach", "default")}
 """Operations that are computed again whatever the policy is."""
 
 
@@ -201,7 +201,7 @@ def _operator(name: str, arrays: tuple[Any, ...]) -> Any:
     overload = "default"
     if name in _WITH_OVERLOADS and len(arrays) > 1:
         overload = "Tensor" if hasattr(arrays[1], "ndim") else "Scalar"
-    return ops.Operator(name, overload)
+    return ops.Operator("aten", name, overload)
 
 
 _WITH_OVERLOADS = ("add", "div", "mul", "sub")

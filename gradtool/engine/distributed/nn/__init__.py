@@ -1,0 +1,3 @@
+"""``torch.distributed.nn``: collectives that autograd differentiates."""
+
+from gradtool.engine.distributed.nn import functional as functional

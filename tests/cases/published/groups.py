@@ -1,0 +1,40 @@
+"""Collectives in groups that the package has to set up, or that it names."""
+
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as funcol
+
+_MODEL_PARALLEL_GROUP = None
+
+
+def setup(ranks):
+    global _MODEL_PARALLEL_GROUP
+    _MODEL_PARALLEL_GROUP = dist.new_group(ranks)
+
+
+def get_group():
+    assert _MODEL_PARALLEL_GROUP is not None, "setup was not called"
+    return _MODEL_PARALLEL_GROUP
+
+
+class Reduced(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return funcol.all_reduce(x, "sum", get_group())
+
+    @staticmethod
+    def backward(ctx, grad):
+        return funcol.all_reduce(grad, "sum", get_group())
+
+
+class Gathered(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, group_size: int, group_name: str):
+        ctx.group = group_size, group_name
+        out = torch.ops._c10d_functional.all_gather_into_tensor(x, group_size, group_name)
+        return torch.ops._c10d_functional.wait_tensor(out)
+
+    @staticmethod
+    def backward(ctx, grad):
+        ops = torch.ops._c10d_functional
+        return ops.wait_tensor(ops.reduce_scatter_tensor(grad, "sum", *ctx.group)), None, None
