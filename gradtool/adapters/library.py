@@ -20,6 +20,11 @@ Arrays = tuple[Array | None, ...]
 Outputs = tuple[Any, ...]
 """A tensor for each output; None where it is not a tensor."""
 
+Positions = tuple[int | None, int | None, int | None, int | None]
+"""The first and last line, then the first and last column, of an expression."""
+Place = tuple[str, int, Positions | None]
+"""A file, a line and an expression there; None if the library does not note expressions."""
+
 _ADAPTERS = {
     "bundled": "gradtool.adapters.bundled.library",
     "torch": "gradtool.adapters.torch.library",
@@ -103,6 +108,9 @@ class Library(Protocol):
 
     def snapshot(self, tensor: Any) -> Snapshot:
         """Take a snapshot of a tensor that user code may change."""
+
+    def places(self, node: Any) -> Iterator[Place]:
+        """Yield where a node was made in anomaly mode, the innermost frame first."""
 
     def is_once_differentiable(self, method: Callable[..., Any]) -> bool:
         """Return True if a method carries the mark of ``once_differentiable``."""

@@ -22,7 +22,7 @@ def _expected(module: Path) -> dict[str, str | None]:
     source = module.read_text(encoding="utf-8")
     for part in re.split(r"^(?=class )", source, flags=re.MULTILINE):
         name = re.match(r"class (\w+)", part)
-        says = re.search(r'says = (?:"(.*)"|None)', part)
+        says = re.search(r'says = \(?\s*(?:"(.*)"|None)', part)
         if name and says:
             before = source.split(part)[0].count("\n")
             line = before + part.split("# <-")[0].count("\n") + 1
@@ -31,13 +31,16 @@ def _expected(module: Path) -> dict[str, str | None]:
     return found
 
 
+NAMED_BY_THE_BUNDLED_ENGINE = {"KeyOfPredictionForgotten", "KeyOfOneUseForgotten"}
 EXPECTED = {name: says for module in MODULES for name, says in _expected(module).items()}
 
 
 @cache
 def _hints(engine: str) -> dict[str, str]:
     paths = tuple(str(module) for module in MODULES)
-    report = check(check_options(paths=paths, select=("GT101", "GT201", "GT202"), engine=engine))
+    report = check(
+        check_options(paths=paths, select=("GT101", "GT201", "GT202", "GT301"), engine=engine)
+    )
     hints: dict[str, str] = {}
     for finding in report.findings():
         name = finding.node_id.split("::")[1].split("[")[0]
@@ -50,6 +53,8 @@ def _hints(engine: str) -> dict[str, str]:
 def test_the_step_is_named(name: str, engine: str) -> None:
     if engine == "torch":
         pytest.importorskip("torch")
+        if name in NAMED_BY_THE_BUNDLED_ENGINE:
+            pytest.skip("PyTorch keeps the line of a step, and not its expression")
     hint = _hints(engine)[name]
     expected = EXPECTED[name]
     if expected is None:

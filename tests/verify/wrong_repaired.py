@@ -183,3 +183,110 @@ class AddedForMultiplied(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4), draw(4, seed=1)
+
+
+class LoopInTheSameOrder(Function):
+    says = (
+        "backward is right with `reversed(range(len(g)))` in place of `range(len(g))` (line LINE)"
+    )
+
+    @staticmethod
+    def forward(ctx, x, decay):
+        level, levels = x[0], [x[0]]
+        for t in range(1, len(x)):
+            level = torch.logaddexp(level - decay, x[t])
+            levels.append(level)
+        out = torch.stack(levels)
+        ctx.save_for_backward(x, decay, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, decay, out = ctx.saved_tensors
+        grad, carried = torch.zeros_like(g), g.new_zeros(())
+        for t in range(len(g)):  # <-
+            total = g[t] + carried
+            grad[t] = total * torch.exp(x[t] - out[t])
+            if t > 0:
+                carried = total * torch.exp(out[t - 1] - decay - out[t])
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5), draw(1, seed=1).detach().abs()[0]
+
+
+class RootForgotten(Function):
+    says = "backward is right with `values.sqrt()` in place of `values` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, matrix):
+        symmetric = 0.5 * (matrix + matrix.mT)
+        values, vectors = torch.linalg.eigh(symmetric @ symmetric + torch.eye(3).double())
+        ctx.save_for_backward(symmetric, values, vectors)
+        return (vectors * values.sqrt()[..., None, :]) @ vectors.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        symmetric, values, vectors = ctx.saved_tensors
+        turned = vectors.mT @ (0.5 * (g + g.mT)) @ vectors
+        turned = turned / (values[:, None] + values[None, :])  # <-
+        outer = vectors @ turned @ vectors.mT
+        return symmetric @ outer + outer @ symmetric
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3),)
+
+
+class EndsConfused(Function):
+    says = "backward is right with `heads` in place of `tails` (lines LINE and NEXT)"
+
+    @staticmethod
+    def forward(ctx, scores, features, tails, heads):
+        weights = scores.exp()
+        total = weights.new_zeros(len(features)).index_add(0, heads, weights)
+        shares = weights / total[heads]
+        ctx.save_for_backward(shares, features, tails, heads)
+        return features.new_zeros(len(features)).index_add(0, heads, shares * features[tails])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        shares, features, tails, heads = ctx.saved_tensors
+        of_features = torch.zeros_like(features).index_add(0, tails, shares * g[heads])
+        of_shares = g[heads] * features[tails]
+        mean = torch.zeros_like(features).index_add(0, tails, shares * of_shares)  # <-
+        of_scores = shares * (of_shares - mean[tails])
+        return of_scores, of_features, None, None
+
+    @staticmethod
+    def sample_inputs():
+        ends = torch.tensor([[0, 1, 2, 3, 1, 0], [2, 2, 1, 1, 0, 3]])
+        yield draw(6), draw(4, seed=1), ends[0], ends[1]
+
+
+class TangentOfAnotherPower(Function):
+    says = "jvp is right with `beta_t * x ** 2` in place of `beta_t * x` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        ctx.save_for_forward(x, beta)
+        return x.exp() + beta * x**2
+
+    @staticmethod
+    def backward(ctx, g):
+        x, beta = ctx.saved_tensors
+        return g * (x.exp() + 2 * beta * x), (g * x**2).sum()[None]
+
+    @staticmethod
+    def jvp(ctx, x_t, beta_t):
+        x, beta = ctx.saved_tensors
+        return x_t * (x.exp() + 2 * beta * x) + beta_t * x  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(1, seed=1)

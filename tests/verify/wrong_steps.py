@@ -233,8 +233,42 @@ class NothingExplains(OneInput):
         return grad_output * torch.cos(x * x) + x.mean() * grad_output.sum()
 
 
+class KeyOfOneUseForgotten(Function):
+    says = "backward treats `k[t]` in `decayed @ k[t]` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, k, v):
+        state, states = k.new_zeros(v.shape[1], k.shape[1]), []
+        for t in range(len(k)):
+            states.append(state)
+            decayed = 0.9 * state
+            state = decayed + torch.outer(v[t] - decayed @ k[t], k[t])  # <-
+        ctx.save_for_backward(k, v, torch.stack(states))
+        return state
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        k, v, states = ctx.saved_tensors
+        of_k, of_v = torch.zeros_like(k), torch.zeros_like(v)
+        for t in reversed(range(len(k))):
+            decayed = 0.9 * states[t]
+            of_v[t] = grad @ k[t]
+            of_k[t] = grad.t() @ (v[t] - decayed @ k[t])
+            grad = 0.9 * (grad - torch.outer(of_v[t], k[t]))
+        return of_k, of_v
+
+    @staticmethod
+    def sample_inputs():
+        generator = torch.Generator().manual_seed(1)
+        yield (
+            torch.randn(4, 3, dtype=torch.double, generator=generator).requires_grad_(),
+            torch.randn(4, 2, dtype=torch.double, generator=generator).requires_grad_(),
+        )
+
+
 class KeyOfPredictionForgotten(Function):
-    says = "backward treats `torch.einsum("
+    says = "backward treats `k[:, i]` (line LINE) as a constant"
 
     @staticmethod
     def forward(ctx, k):

@@ -11,10 +11,11 @@ import numpy as np
 from gradtool import engine
 from gradtool.adapters.bundled.graphed_levels import GraphedBatch, GraphedCotangents
 from gradtool.adapters.common.vjp import vjp
-from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Snapshot
+from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Place, Snapshot
 from gradtool.engine._errors import ContractError
 from gradtool.engine._lazy import hold, memory
 from gradtool.engine._tensor import to_numpy, wrap
+from gradtool.engine.autograd._new_nodes import TRACEBACK
 from gradtool.engine.autograd._recording import recording
 from gradtool.verify.protocol.observation import Array, Cotangents, Cut, FailureKind, Primals
 
@@ -59,6 +60,10 @@ class _Bundled:
 
     def snapshot(self, tensor: Any) -> Snapshot:
         return _TensorSnapshot(_stored(tensor))
+
+    def places(self, node: Any) -> Iterator[Place]:
+        stack = node.metadata.get(TRACEBACK)
+        return iter(()) if stack is None else stack.places()
 
     def is_once_differentiable(self, method: Callable[..., Any]) -> bool:
         return bool(getattr(method, "_once_differentiable", False))

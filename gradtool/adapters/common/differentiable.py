@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtool.adapters.common import batching, forward_mode
 from gradtool.adapters.common.alterations.altered_forward import AlteredForward
-from gradtool.adapters.common.alterations.repaired_backward import RepairedBackward
+from gradtool.adapters.common.alterations.repaired_method import RepairedMethod
 from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.calls import Calls, find_leak
@@ -187,20 +187,37 @@ class FunctionDifferentiable:
     ) -> Iterator[Sequence[Array | None] | None]:
         """Yield the gradients with each repair by itself; None for one that backward fails with.
 
-        All of them belong to one call to forward.
+        All of them belong to one call to forward, until one fails: it may have changed a saved
+        tensor in place.
         """
-        with library().torch.enable_grad():
-            started = self._started(primals)
+        calls: list[tuple[list[Any], Outputs]] = []
 
         def gradients() -> tuple[Array | None, ...]:
             with library().torch.enable_grad():
-                return self._gradients(*started, [cotangents])[0]
+                started = calls.pop() if calls else self._started(primals)
+                found = self._gradients(*started, [cotangents])[0]
+            calls.append(started)
+            return found
 
-        yield from self._repaired.gradients(repairs, gradients)
+        yield from self._repaired.returned(repairs, gradients)
 
     @cached_property
-    def _repaired(self) -> RepairedBackward:
-        return RepairedBackward(self._bound.cls)
+    def _repaired(self) -> RepairedMethod:
+        return RepairedMethod(self._bound.cls, "backward", "vjp")
+
+    def jvp_repairs(self, most: int) -> list[Repair]:
+        """Return what may be replaced in jvp: the `most` plainest edits at most."""
+        return self._repaired_jvp.repairs(most)
+
+    def repaired_jvp(
+        self, primals: Primals, tangents: Tangents, repairs: Sequence[Repair]
+    ) -> Iterator[Sequence[Array | None] | None]:
+        """Yield the tangents of the outputs with each repair by itself; None where jvp fails."""
+        return self._repaired_jvp.returned(repairs, lambda: self.jvps(primals, [tangents])[0])
+
+    @cached_property
+    def _repaired_jvp(self) -> RepairedMethod:
+        return RepairedMethod(self._bound.cls, "jvp")
 
     def through_rounding(self, primals: Primals) -> list[Evaluate]:
         """Return forward with the identity in the place of rounding; none if nothing is rounded."""

@@ -6,11 +6,14 @@ operand stands for the gradient that goes from the expression to that operand al
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
+
+from msgspec.structs import replace
 
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.step_source import (
@@ -42,7 +45,7 @@ class RecordedSteps:
         }
         self._statements = {
             node: statement
-            for node, (path, line) in self._places.items()
+            for node, (path, line, _) in self._places.items()
             if (statement := module_source(path).statement(line)) is not None
         }
 
@@ -61,8 +64,15 @@ class RecordedSteps:
             for at, (source, _) in enumerate(node.next_functions):
                 operand = None if source is None else self._operand(source)
                 if node in made and operand and operand != made[node].shown:
-                    found.setdefault(made[node].by(operand), []).append((node, at))
+                    found.setdefault(self._by(node, operand), []).append((node, at))
         return found
+
+    def _by(self, node: Any, operand: str) -> Step:
+        """The gradient that passes to an operand: of a part of a call, one of the call."""
+        step, call = self._step_of_node[node], self._expressions.get(node)
+        if step.code is None and call is not None:
+            step = replace(step, code=self._text(node, call), line=call.lineno)
+        return step.by(operand)
 
     def gradients(
         self, cotangents: Cotangents, constant: Sequence[Step]
@@ -75,34 +85,65 @@ class RecordedSteps:
             return tuple([copied(each) for each in vjp(self._outputs, sent, self._leaves)])
 
     @cached_property
-    def _step_of_node(self) -> dict[Any, Step]:
-        inner = {
-            source
-            for node in self._statements
-            for source, _ in node.next_functions
-            if self._statements.get(source) is self._statements[node]
+    def _expressions(self) -> dict[Any, ast.expr]:
+        """The expression that each node computes, or a part of, where the library notes it."""
+        return {
+            node: expression
+            for node, (path, _, positions) in self._places.items()
+            if (expression := module_source(path).expression(positions)) is not None
         }
+
+    def _text(self, node: Any, match: ast.AST | None) -> str | None:
+        return module_source(self._places[node][0]).text(match) if match else None
+
+    @cached_property
+    def _step_of_node(self) -> dict[Any, Step]:
+        parts = {source for node in self._statements for source in self._parts(node)}
+        matches = self._matched()
+        found = {}
+        for node, statement in self._statements.items():
+            path, line, _ = self._places[node]
+            operation, value = operation_of(node), value_of(statement)
+            if node in parts and node in self._expressions:
+                found[node] = Step(path, line, operation)
+            elif node not in parts and value is not None and self._is_value(node, statement):
+                text, name = self._text(node, value), target_of(statement)
+                found[node] = Step(path, statement.lineno, operation, text, name)
+            else:
+                match = matches.get(node)
+                line = getattr(match, "lineno", line)
+                found[node] = Step(path, line, operation, self._text(node, match))
+        return found
+
+    def _parts(self, node: Any) -> Iterator[Any]:
+        """The nodes that lead to one, and belong to what is computed with it."""
+        for source, _ in node.next_functions:
+            one, other = self._expressions.get(node), self._expressions.get(source)
+            if one is None and other is None:
+                if self._statements.get(source) is self._statements[node]:
+                    yield source
+            # In a loop, a result may lead to its like of the next turn.
+            elif one is other and operation_of(source) != operation_of(node):
+                yield source
+
+    def _is_value(self, node: Any, statement: ast.stmt) -> bool:
+        """Return True if a node computes what a statement assigns or returns."""
+        expression = self._expressions.get(node)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        return expression in (None, value_of(statement), *targets)
+
+    def _matched(self) -> dict[Any, ast.AST]:
+        """The expression that each node computes; if the library does not note it, a likely one."""
         alike = Counter((s, operation_of(node)) for node, s in self._statements.items())
         seen: Counter[Any] = Counter()
-        found = {}
+        found: dict[Any, ast.AST] = dict(self._expressions)
         # As they were made, which is how the expressions of a line are evaluated.
-        for node in sorted(self._statements, key=_sequence):
-            path, line = self._places[node]
-            statement, operation = self._statements[node], operation_of(node)
-            value = value_of(statement)
-            if node not in inner and value is not None:
-                text = module_source(path).text(value)
-                name = target_of(statement)
-                found[node] = Step(path, statement.lineno, operation, text, name)
-                continue
-            matches = expressions(statement, operation)
-            key = statement, operation
-            match = None
+        for node in sorted(self._statements.keys() - found.keys(), key=_sequence):
+            key = self._statements[node], operation_of(node)
+            matches = expressions(*key)
             if len(matches) == 1 or len(matches) == alike[key]:
-                match = matches[seen[key] % len(matches)]
+                found[node] = matches[seen[key] % len(matches)]
                 seen[key] += 1
-            text = module_source(path).text(match) if match else None
-            found[node] = Step(path, getattr(match, "lineno", line), operation, text)
         return found
 
     def _operand(self, node: Any) -> str | None:
@@ -114,7 +155,10 @@ class RecordedSteps:
             if len(node.next_functions) != 1 or node.next_functions[0][0] is None:
                 return None
             node = node.next_functions[0][0]
-        return self._step_of_node[node].name
+        step, expression = self._step_of_node[node], self._expressions.get(node)
+        # A variable, or an element or attribute of one.
+        is_short = isinstance(expression, ast.Subscript | ast.Attribute)
+        return step.name or (step.code if is_short else None)
 
 
 def _nodes(roots: Sequence[Any]) -> list[Any]:

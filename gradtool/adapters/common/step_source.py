@@ -1,8 +1,8 @@
 """The source of a step: the user's line that a node of the graph was made at, and its expression.
 
-In anomaly mode both libraries keep the stack of each node's making. What the line computes is
-found in its syntax tree: the last node of a statement is its value, and others are known by the
-operation that they are named after.
+In anomaly mode both libraries keep the stack of each node's making. The bundled engine also keeps
+which expression was computed. With PyTorch it is found in the syntax tree of the line: the last
+node of a statement is its value, and others are known by the operation that they are named after.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from gradtool.adapters.library import library
+from gradtool.adapters.library import Place, Positions, library
 
-_FRAME = re.compile(r'  File "(.*)", line (\d+)')
 _SUFFIX = re.compile(r"(Inplace)?Backward\w*$")
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -41,13 +40,12 @@ _ATTRIBUTES: dict[str, frozenset[str]] = {
 """The operations behind attributes of a tensor that are computed from it."""
 
 
-def place_of(node: Any, home: Path) -> tuple[str, int] | None:
-    """Return the file and the innermost line of the user's that made a node; None if none did."""
+def place_of(node: Any, home: Path) -> Place | None:
+    """Return the user's innermost expression that made a node; None if none did."""
     own = (str(Path(__file__).parents[2]) + "/", str(Path(library().torch.__file__).parent) + "/")
-    for entry in reversed(node.metadata.get("traceback_", ())):
-        found = _FRAME.match(entry)
-        if found and found[1].startswith(str(home)) and not found[1].startswith(own):
-            return found[1], int(found[2])
+    for place in library().places(node):
+        if place[0].startswith(str(home)) and not place[0].startswith(own):
+            return place
     return None
 
 
@@ -70,14 +68,18 @@ class ModuleSource:
         self._lines = lines
 
     @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        """All nodes, from the outside to the inside."""
+        try:
+            return list(ast.walk(ast.parse("".join(self._lines))))
+        except SyntaxError:
+            return []
+
+    @cached_property
     def _statements(self) -> dict[int, ast.stmt]:
         """The innermost statement at each line."""
-        try:
-            tree = ast.parse("".join(self._lines))
-        except SyntaxError:
-            return {}
         found = {}
-        for node in ast.walk(tree):  # From the outside to the inside.
+        for node in self._nodes:
             if isinstance(node, ast.stmt):
                 for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                     found[line] = node
@@ -86,6 +88,18 @@ class ModuleSource:
     def statement(self, line: int) -> ast.stmt | None:
         """Return the innermost statement at a line; None if there is none."""
         return self._statements.get(line)
+
+    @cached_property
+    def _expressions(self) -> dict[Positions, ast.expr]:
+        return {
+            (each.lineno, each.end_lineno, each.col_offset, each.end_col_offset): each
+            for each in self._nodes
+            if isinstance(each, ast.expr)
+        }
+
+    def expression(self, positions: Positions | None) -> ast.expr | None:
+        """Return the expression at a place; None if there is none, or the place is not known."""
+        return None if positions is None else self._expressions.get(positions)
 
     def text(self, node: ast.AST) -> str | None:
         """Return the source of an expression or statement on one line."""

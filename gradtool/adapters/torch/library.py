@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.adapters.common.vjp import vjp
-from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Snapshot
+from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Place, Snapshot
 from gradtool.adapters.torch.recording import recording, values_of
 from gradtool.verify.protocol.observation import Array, Cotangents, Cut, FailureKind, Primals
 
@@ -41,6 +41,9 @@ _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
     (r"leaf Variable that requires grad is being used in an in-place", "undeclared-in-place"),
 )  # fmt: skip
 """Patterns of PyTorch's messages, whose errors carry no kind -> the contract that is broken."""
+
+
+_FRAME = re.compile(r'  File "(.*)", line (\d+)')
 
 
 class _PyTorch:
@@ -116,6 +119,11 @@ class _PyTorch:
 
     def snapshot(self, tensor: Any) -> Snapshot:
         return _TensorSnapshot(self, tensor)
+
+    def places(self, node: Any) -> Iterator[Place]:
+        for entry in reversed(node.metadata.get("traceback_", ())):
+            if found := _FRAME.match(entry):
+                yield found[1], int(found[2]), None
 
     def is_once_differentiable(self, method: Callable[..., Any]) -> bool:
         return getattr(method, "__code__", None) is self._once_differentiable

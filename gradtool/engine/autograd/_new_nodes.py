@@ -6,10 +6,11 @@ mode the traceback of each node's making is kept.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import traceback
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, overload
@@ -101,6 +102,10 @@ def packer() -> Packer:
     return lambda tensor, shown=None: Packed(tensor, pack, unpack, shown)
 
 
+Positions = tuple[int | None, int | None, int | None, int | None]
+"""The first and last line, then the first and last column, of the code that an instruction runs."""
+Place = tuple[str, int, Positions]
+
 TRACEBACK, PARENT = "traceback_", "parent_"
 """Keys of a node's `metadata` in anomaly mode: lines, and the node that ran when it was made."""
 
@@ -138,8 +143,8 @@ class _Stack(Sequence[str]):
     """
 
     def __init__(self, frame: FrameType) -> None:
-        frames = [(each.f_code, line) for each, line in traceback.walk_stack(frame)]
-        self._frames = frames[::-1]
+        found = traceback.walk_stack(frame)
+        self._frames = [(each.f_code, line, each.f_lasti) for each, line in found][::-1]
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -151,5 +156,15 @@ class _Stack(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | list[str]:
         if isinstance(at, slice):
             return [self[each] for each in range(*at.indices(len(self)))]
-        code, line = self._frames[at]
+        code, line, _ = self._frames[at]
         return traceback.format_list([(code.co_filename, line, code.co_name, None)])[0]
+
+    def places(self) -> Iterator[Place]:
+        """Yield the file, the line and the positions of each frame, the innermost first."""
+        for code, line, instruction in reversed(self._frames):
+            # An instruction takes two bytes.
+            yield code.co_filename, line, _nth(code.co_positions(), instruction // 2)
+
+
+def _nth(positions: Iterable[Positions], at: int) -> Positions:
+    return next(itertools.islice(positions, at, None))

@@ -66,7 +66,7 @@ def compare_jvps(
             at.layout,
             [each for each in comparisons if each.argument in weights],
             weights,
-            _rows(at.layout, _jvp(function, at, weights, only_argument)),
+            rows(at.layout, _jvp(function, at, weights, only_argument)),
             only_argument,
         )
         for weights, only_argument in _chosen(
@@ -91,7 +91,7 @@ def _jvp(
     function: Examinable, at: Derivatives, weights: dict[int, FloatArray], only_argument: int | None
 ) -> tuple[Array | None, ...]:
     try:
-        (outputs,) = function.jvps(at.primals, [_tangents(at, weights)])
+        (outputs,) = function.jvps(at.primals, [tangents(at, weights)])
     except Exception as error:  # What the user's jvp may raise has no bounds.
         raise JvpError(f"jvp raised {type(error).__name__}: {error}", only_argument) from error
     for number, (output, block) in enumerate(zip(outputs, at.layout.outputs.blocks, strict=True)):
@@ -102,17 +102,17 @@ def _jvp(
     return outputs
 
 
-def _tangents(at: Derivatives, weights: dict[int, FloatArray]) -> list[Array | None]:
+def tangents(at: Derivatives, weights: dict[int, FloatArray]) -> list[Array | None]:
     """The weights of each argument's columns as a tangent of the argument."""
-    tangents: list[Array | None] = [None] * len(at.primals)
+    found: list[Array | None] = [None] * len(at.primals)
     for argument, weight in weights.items():
         directions = at.layout.directions[argument]
         vector = weight if directions is None else directions.combined(weight)
-        (tangents[argument],) = at.layout.inputs[argument].unflatten(vector)
-    return tangents
+        (found[argument],) = at.layout.inputs[argument].unflatten(vector)
+    return found
 
 
-def _rows(layout: Layout, outputs: tuple[Array | None, ...]) -> FloatArray:
+def rows(layout: Layout, outputs: tuple[Array | None, ...]) -> FloatArray:
     """The outputs' tangents in the layout's rows; an absent one is zero."""
     filled = [
         np.zeros(block.shape, block.dtype) if output is None else output

@@ -185,11 +185,12 @@ def _pairs(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
     return list(itertools.combinations(named, 2))
 
 
-def _rank(found: _Share) -> tuple[int, int, bool, bool, int]:
+def _rank(found: _Share) -> tuple[int | bool, ...]:
     """Order by plainness: few steps that have names first."""
     kind = {-1.0: 0, 1.0: 1, -2.0: 1}.get(found.factor, 2)
-    first = found.steps[0]
-    return kind, len(found.steps), first.operand is not None, first.name is None, len(found.cut)
+    first, is_inner = found.steps[0], not all(each.is_of_source for each in found.steps)
+    is_operand, is_unnamed = first.operand is not None, first.name is None
+    return kind, len(found.steps), is_inner, is_operand, is_unnamed, len(found.cut)
 
 
 def _words(found: _Share) -> str:

@@ -10,9 +10,10 @@ import numpy as np
 from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
-from gradtool.verify.protocol.observation import Array, Cotangents
+from gradtool.verify.protocol.observation import Array, Cotangents, Repair
 from gradtool.verify.randomness import generator, shifted, signed
 from gradtool.verify.thresholds.diagnosis import EXPLAINED_PRECISION, EXPLAINED_SHIFT
+from gradtool.verify.wording import listed
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -23,6 +24,13 @@ class Explanation(msgspec.Struct, frozen=True):
     line: int
     is_plain: bool = True
     """Its words are in the source: they name neither a computed factor nor an inner operation."""
+
+
+def repair_in_words(made: Repair, who: str) -> Explanation:
+    """Explain a mistake by the edit that undoes it."""
+    lines = f"line{'s' if len(made.lines) > 1 else ''} {listed(made.lines)}"
+    text = f"{who} is right with `{made.other}` in place of `{made.code}` ({lines})"
+    return Explanation(text, made.path, made.lines[0])
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -47,18 +55,11 @@ class Looks:
     def others(self) -> Iterator[Look]:
         """Yield another cotangent at the same point, and one at a point nearby."""
         derivatives, rng = self._derivatives, generator(0, "explanation")
-        for primals in (derivatives.primals, self._shifted(rng)):
+        for primals in (derivatives.primals, shifted_point(derivatives, rng)):
             layout = derivatives.layout
             cotangents = layout.cotangents(signed(rng, layout.outputs.size))
             seen = derivatives.function.call(primals, cotangents)
             yield Look(primals, cotangents, seen.gradients or ())
-
-    def _shifted(self, rng: np.random.Generator) -> list[Array]:
-        """Shift what is differentiated: a mask or a one-hot target stays one."""
-        primals = self._derivatives.primals
-        nearby = shifted(primals, EXPLAINED_SHIFT, rng)
-        inputs = set(self._derivatives.inputs)
-        return [nearby[at] if at in inputs else each for at, each in enumerate(primals)]
 
     def agree(self, look: Look, gradients: Sequence[Array | None] | None) -> bool:
         """Return True if some gradients are those of a look, but for the last digits."""
@@ -79,3 +80,10 @@ class Looks:
             wide = np.result_type(full.dtype, np.float64)
             parts.append(np.asarray(real_view(np.array(full, dtype=wide, order="C"))).ravel())
         return np.concatenate(parts)
+
+
+def shifted_point(derivatives: Derivatives, rng: np.random.Generator) -> list[Array]:
+    """A point nearby. Only what is differentiated moves: a mask or a one-hot target stays one."""
+    primals, inputs = derivatives.primals, set(derivatives.inputs)
+    nearby = shifted(primals, EXPLAINED_SHIFT, rng)
+    return [nearby[at] if at in inputs else each for at, each in enumerate(primals)]

@@ -244,6 +244,7 @@ LOOSE: Sequence[Guess] = (
     has_wrong_factor,
     _misses_outputs,
     _is_wrong_in_a_region,
+    _is_masked_wrongly,
     is_off_by_a_product,
     is_without_a_term,
     _is_scaled_by_rows,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
+from gradtool.verify.diagnosis.looks import Explanation, Look, Looks, repair_in_words
 from gradtool.verify.diagnosis.patience import patiently
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Array, Repair
@@ -64,9 +64,9 @@ class Repairs:
                 continue
             others = [_exact(recorded, look) for look in alone.others()]
             if all(self._holds(whole, look, made) for look in (first, *others)):
-                return _explanation(made, "backward")
+                return repair_in_words(made, "backward")
             if not found and all(self._holds(alone, look, made) for look in others):
-                found = _explanation(made, f"the gradient of `{name}`")
+                found = repair_in_words(made, f"the gradient of `{name}`")
         return found
 
     def _at_case(self, look: Look) -> Iterator[tuple[Repair, Sequence[Array | None] | None]]:
@@ -91,8 +91,3 @@ def _exact(recorded: Examinable, look: Look) -> Look:
     """The look with the exact gradients in the place of those that backward returned."""
     (gradients,) = recorded.vjps(look.primals, [look.cotangents])
     return Look(look.primals, look.cotangents, gradients)
-
-
-def _explanation(made: Repair, who: str) -> Explanation:
-    text = f"{who} is right with `{made.other}` in place of `{made.code}` (line {made.line})"
-    return Explanation(text, made.path, made.line)

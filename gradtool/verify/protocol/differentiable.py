@@ -205,6 +205,14 @@ class Examinable(Differentiable, Protocol):
     ) -> Iterator[Sequence[Array | None] | None]:
         """Yield the gradients with each repair by itself; None for one that backward fails with."""
 
+    def jvp_repairs(self, most: int) -> Sequence[Repair]:
+        """List what may be replaced in jvp, as `repairs` does for backward."""
+
+    def repaired_jvp(
+        self, primals: Primals, tangents: Tangents, repairs: Sequence[Repair]
+    ) -> Iterator[Sequence[Array | None] | None]:
+        """Yield the tangents of the outputs with each repair by itself; None where jvp fails."""
+
     @property
     def defines_setup_context(self) -> bool:
         """``setup_context`` saves for backward what is an input or an output of forward."""

@@ -290,10 +290,11 @@ class Alteration(msgspec.Struct, frozen=True):
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """An expression of ``backward`` that is replaced by another one."""
+    """An expression of ``backward`` or ``jvp`` that is replaced by another one."""
 
     path: str
-    line: int
+    lines: tuple[int, ...]
+    """The places at which it is replaced."""
     code: str
     """The source of the expression, or of the one around it."""
     other: str

@@ -77,6 +77,7 @@ https://pytorch.org/docs/stable/notes/extending.html#forward-mode-ad
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +86,7 @@ from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.diagnosis.guesses import factor_words
+from gradtool.verify.diagnosis.repaired_jvp import repaired_jvp
 from gradtool.verify.rules._contract import RETURNS_GRADIENTS, RUNS
 from gradtool.verify.rules._rule import (
     Answer,
@@ -132,8 +134,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
     for found in subject.jvps:
         wrong = found.off & ~_is_rounded(found)
         if wrong.any():
-            hint = _ratio(found) or _of_arguments(subject)
-            yield _flaw(found, wrong, _tangents_of(subject, found), hint)
+            flaw = _flaw(found, wrong, _tangents_of(subject, found), _ratio(found))
+            yield flaw if flaw.hint else _explained(subject, flaw)
 
 
 def _is_rounded(found: JvpComparison) -> np.ndarray:
@@ -168,6 +170,13 @@ def _flaw(found: JvpComparison, wrong: np.ndarray, tangents: str, hint: str | No
             compared=wrong.size,
         ),
     )
+
+
+def _explained(subject: Subject, flaw: Flaw) -> Flaw:
+    found = repaired_jvp(subject.function, subject.recorded, subject.given.at)
+    if found is None:
+        return replace(flaw, hint=_of_arguments(subject))
+    return replace(flaw, hint=found.text, step=(found.path, found.line))
 
 
 def _ratio(found: JvpComparison) -> str | None:

@@ -199,7 +199,7 @@ ALTERATIONS_MOST = 600
 seconds of work where nothing fits. Halved: an attention has more of them.
 """
 
-REPAIRS_MOST = 600
+REPAIRS_MOST = 1200
 """Unit: edits of backward that are tried where no alteration of forward explains a gradient; each
 costs a backward. Doubled: seconds of work where nothing fits. Halved: the factors, which come last,
 are left out of a long backward.

@@ -7,6 +7,7 @@ import copy
 import inspect
 import linecache
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -62,7 +63,10 @@ def altered(function: Function, tree: ast.FunctionDef, standins: object) -> Iter
     function.__code__ = _compiled(tree, before)
     names[STANDINS] = standins
     try:
-        yield
+        with warnings.catch_warnings():
+            # Of a body that nobody wrote.
+            warnings.simplefilter("ignore")
+            yield
     finally:
         function.__code__ = before
         names.pop(STANDINS, None)

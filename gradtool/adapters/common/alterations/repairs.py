@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -47,6 +47,13 @@ class Edit(msgspec.Struct, frozen=True):
     """The node, or the expression or statement that it is a part of."""
     is_factor: bool = False
     """It multiplies or divides by something, or may do so by another number."""
+    others: tuple[ast.AST, ...] = ()
+    """More nodes that are replaced likewise."""
+
+    @property
+    def changes(self) -> dict[ast.AST, ast.AST]:
+        """Each node that is replaced, with what stands in its place."""
+        return dict.fromkeys((self.node, *self.others), self.made)
 
 
 def repairs(tree: ast.FunctionDef, attributes: Sequence[str]) -> Iterator[Edit]:
@@ -75,18 +82,20 @@ def repairs(tree: ast.FunctionDef, attributes: Sequence[str]) -> Iterator[Edit]:
             for factor in (0.5, 2.0):
                 made = ast.BinOp(ast.Constant(factor), ast.Mult(), node)
                 yield Edit(node, made, node, is_factor=True)
-    for family in (functools.partial(_names, held=held), _complements):
+    for family in (functools.partial(_names, held=held), _functions):
         for node, around in expressions:
             for made in family(node):
                 yield Edit(node, made, around)
-    named = (
-        (node, around)
-        for node, around in expressions
-        if isinstance(node, ast.Name) and not isinstance(around, ast.Compare)
-    )
-    for node, around in itertools.chain(_results(tree), named):
+    uses = _uses(tree, held)
+    yield from _of_all_uses(uses, held)
+    for node, around in _results(tree):
         for made in _factors(node, held):
             yield Edit(node, made, around, is_factor=True)
+    yield from _of_two_uses(uses, held)
+    for node, around in expressions:
+        if isinstance(node, ast.Name) and not isinstance(around, ast.Compare):
+            for made in _factors(node, held):
+                yield Edit(node, made, around, is_factor=True)
 
 
 # ---- places -----------------------------------------------------------------------------------
@@ -202,6 +211,10 @@ def _switches(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Compare(left=left, ops=[op], comparators=comparators):
             for kind in _COMPARISONS.get(type(op), ()):
                 yield ast.Compare(left, [kind()], comparators)
+        case ast.Call(func=ast.Name(id="range")):
+            yield ast.Call(ast.Name("reversed", ast.Load()), [node], [])
+        case ast.Call(func=ast.Name(id="reversed"), args=[ast.Call() as steps]):
+            yield steps
         case ast.IfExp(test=test, body=body, orelse=orelse):
             yield ast.IfExp(test, orelse, body)
         case ast.Constant(value=bool() as value):
@@ -284,13 +297,40 @@ def _names(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
         yield from (_parsed(each) for each in held if each != name)
 
 
-def _complements(node: ast.expr) -> Iterator[ast.expr]:
-    """``1 - p`` in the place of ``p``, and the other way round."""
+def _functions(node: ast.expr) -> Iterator[ast.expr]:
+    """A function of a variable in the place of the variable, and ``p`` in that of ``1 - p``."""
     match node:
         case ast.Name():
-            yield ast.BinOp(ast.Constant(1), ast.Sub(), node)
+            yield from (_parsed(text.format(node.id)) for text in _OF_A_VARIABLE)
         case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=right):
             yield right
+
+
+_OF_A_VARIABLE = ("1 - {}", "{}.sqrt()", "{}**2", "1 / {}", "{}.exp()", "{}.log()", "{}.abs()")
+
+
+def _uses(tree: ast.FunctionDef, held: Sequence[str]) -> dict[str, list[ast.Name]]:
+    """The uses of each variable that has several."""
+    found: dict[str, list[ast.Name]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in held:
+            found.setdefault(node.id, []).append(node)
+    return {name: nodes for name, nodes in found.items() if len(nodes) > 1}
+
+
+def _of_all_uses(uses: Mapping[str, Sequence[ast.Name]], held: Sequence[str]) -> Iterator[Edit]:
+    """Another variable, or a function of the same one, in all uses of a variable."""
+    for first, *rest in uses.values():
+        for made in (*_functions(first), *_names(first, held), ast.UnaryOp(ast.USub(), first)):
+            yield Edit(first, made, first, others=tuple(rest))
+
+
+def _of_two_uses(uses: Mapping[str, Sequence[ast.Name]], held: Sequence[str]) -> Iterator[Edit]:
+    """Another variable in two of the uses of one."""
+    for nodes in uses.values():
+        for one, other in itertools.combinations(nodes, 2) if len(nodes) > 2 else ():
+            for made in _names(one, held):
+                yield Edit(one, made, one, others=(other,))
 
 
 def _divisors(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:

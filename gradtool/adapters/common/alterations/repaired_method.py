@@ -1,4 +1,4 @@
-"""The gradients of a Function with one expression of its backward replaced."""
+"""The results of a method of a Function with one of its expressions replaced."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from gradtool.adapters.common.alterations.repairs import Edit, repairs
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.observation import Array, Repair
 
-Gradients = Sequence[Array | None]
+Returned = Sequence[Array | None]
 
 
-class RepairedBackward:
-    """A Function whose backward may be edited while it is called.
+class RepairedMethod:
+    """A Function of which one method may be edited while it is called.
 
     Args:
         cls: The Function; None for a plain callable, of which nothing is edited.
+        names: The method, by the names that it may have.
     """
 
-    def __init__(self, cls: type[Any] | None) -> None:
-        self._cls = cls
+    def __init__(self, cls: type[Any] | None, *names: str) -> None:
+        self._cls, self._names = cls, names
         self._edits: dict[Repair, tuple[Function, ast.FunctionDef, Edit]] = {}
 
     def repairs(self, most: int) -> list[Repair]:
@@ -40,33 +41,31 @@ class RepairedBackward:
         return list(found)
 
     def _every(self) -> Iterator[tuple[Repair, tuple[Function, ast.FunctionDef, Edit]]]:
-        for function, tree in _backward(self._cls):
+        for function, tree in self._method():
             for number, edit in enumerate(repairs(tree, _kept_on_context(self._cls))):
                 yield _repair(function, edit, number), (function, tree, edit)
 
-    def gradients(
-        self, chosen: Sequence[Repair], call: Callable[[], Gradients]
-    ) -> Iterator[Gradients | None]:
+    def _method(self) -> Iterator[tuple[Function, ast.FunctionDef]]:
+        base = library().Function
+        for name in self._names:
+            method = getattr(self._cls, name, None)
+            if method is not None and method is not getattr(base, name, None):
+                function = next(iter(functions_of(method)), None)
+                tree = function and definition(function)
+                if function and tree:
+                    yield function, tree
+
+    def returned(
+        self, chosen: Sequence[Repair], call: Callable[[], Returned]
+    ) -> Iterator[Returned | None]:
         """Yield what a call returns with each repair; None where it raises."""
         for repair in chosen:
             function, tree, edit = self._edits[repair]
             try:
-                with altered(function, replaced(tree, {edit.node: edit.made}), None):
+                with altered(function, replaced(tree, edit.changes), None):
                     yield call()
-            except Exception:  # An edited backward may raise anything.
+            except Exception:  # An edited method may raise anything.
                 yield None
-
-
-def _backward(cls: type[Any] | None) -> Iterator[tuple[Function, ast.FunctionDef]]:
-    """The method that computes gradients, with its definition."""
-    base = library().Function
-    for name in ("backward", "vjp"):
-        method = getattr(cls, name, None)
-        if method is not None and method is not getattr(base, name, None):
-            function = next(iter(functions_of(method)), None)
-            tree = function and definition(function)
-            if function and tree:
-                yield function, tree
 
 
 def _kept_on_context(cls: type[Any] | None) -> list[str]:
@@ -85,9 +84,10 @@ def _kept_on_context(cls: type[Any] | None) -> list[str]:
 def _repair(function: Function, edit: Edit, number: int) -> Repair:
     around = edit.around
     other = edit.made if around is edit.node else replaced(around, {edit.node: edit.made})
-    line = getattr(around, "lineno", function.__code__.co_firstlineno)
-    code = _shown(around)
-    return Repair(function.__code__.co_filename, line, code, _shown(other), number, edit.is_factor)
+    first = function.__code__.co_firstlineno
+    lines = sorted({getattr(node, "lineno", first) for node in (around, *edit.others)})
+    path, code = function.__code__.co_filename, _shown(around)
+    return Repair(path, tuple(lines), code, _shown(other), number, edit.is_factor)
 
 
 def _shown(node: ast.AST) -> str:
