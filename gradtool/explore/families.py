@@ -19,12 +19,15 @@ from gradtool.explore.point import Axis, Point, Variant
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
-from gradtool.explore.reading.index_uses import may_repeat_when_longer
+from gradtool.explore.reading.index_uses import may_repeat_when_longer, sorted_arguments
 from gradtool.explore.reading.source import (
     asks_for_needed,
     blocks,
+    compares_entries,
     divided,
+    divides,
     iterations,
+    keeps_bytes,
     slices_by_name,
     solves,
     step_of_integers,
@@ -49,11 +52,12 @@ from gradtool.explore.variants.indices import (
     reordered,
     repeated,
     segments,
+    unsorted,
 )
 from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
-from gradtool.explore.variants.masks import masks
+from gradtool.explore.variants.masks import forbidden, masks, padded
 from gradtool.explore.variants.optional import optional
 from gradtool.explore.variants.plain import Options, among_positive, plain, with_defaults
 from gradtool.explore.variants.ranks import below_vmap
@@ -208,6 +212,7 @@ def _extents(
         keeps_order=solves(function) and not wording(function).may_be_wide,
         tied=tied_axes(points),
         takes_parts=slices_by_name(function),
+        keeps_bytes=keeps_bytes(function),
     )
 
 
@@ -243,10 +248,14 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "complex numbers": lambda: turned(function, point),
         "signs": lambda: both_signs(function, point),
         "norms of rows": lambda: other_lengths(function, point),
-        "ties": lambda: _unless(said.needs_distinct, ties(point, draws("ties"))),
+        "ties": lambda: _unless(
+            said.needs_distinct, ties(point, draws("ties"), has_order=compares_entries(function))
+        ),
         "constant axes": lambda: _unless(not has_levels, levels(point, draws("levels"))),
         "asymmetric matrices": lambda: _asymmetric(checkable, case, point),
-        "zeros": lambda: _unless(said.needs_nonzero, zeros(point, draws("zeros"))),
+        "zeros": lambda: _unless(
+            said.needs_nonzero, zeros(point, draws("zeros"), divides=divides(function))
+        ),
         "whole numbers": lambda: whole(point, draws("whole")),
         "sums": lambda: rescaled(checkable, point),
         "shares": lambda: shares(checkable, point),
@@ -267,9 +276,12 @@ def _of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "indices from the end": lambda: from_the_end(checkable, point),
         "places from the end": lambda: places_from_the_end(checkable, point),
         "last indices": lambda: at_the_end(function, with_defaults(point, checkable.parameters())),
-        "segments": lambda: segments(point),
+        "segments": lambda: segments(point, may_be_empty=not said.needs_some),
         "groups": lambda: regrouped(function, point, may_be_empty=not said.needs_some),
         "masks": lambda: masks(point, said.is_called_mask, may_be_empty=not said.needs_some),
+        "padding": lambda: _unless(not said.speaks_of_padding, padded(point)),
+        "forbidden entries": lambda: forbidden(point),
+        "other orders": lambda: unsorted(point, sorted_arguments(function), draws("unsorted")),
     }
 
 

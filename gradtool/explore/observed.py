@@ -36,6 +36,21 @@ class AtCase(msgspec.Struct, frozen=True, eq=False):
     ones: frozenset[Axis] = frozenset()
     """The axes of extent one."""
 
+    options: Sequence[Any] = ()
+    """The values of the arguments that are no tensors."""
+
+    def has_options_of(self, point: Point) -> bool:
+        """Return True for a point with the same arguments, but for tensors."""
+        try:
+            return bool(self.options == [point.values[at] for at in point.plain])
+        except Exception:  # A user's object may not be comparable.
+            return False
+
+    def moves(self, position: int) -> bool:
+        """Return True if the exact gradient of an argument is not zero everywhere."""
+        gradient = self.exact.get(position)
+        return gradient is not None and bool(gradient.any())
+
 
 def observe(
     checkable: Checkable, point: Point
@@ -68,7 +83,8 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
     cotangents = cotangents_of(started.seen, seed)
     exact = recorded_gradients(function, cotangents)
     if exact is not None:
-        return AtCase(_size(exact), _by_position(function, exact), axes_of_one(point))
+        options = [point.values[at] for at in point.plain]
+        return AtCase(_size(exact), _by_position(function, exact), axes_of_one(point), options)
     try:
         return AtCase(_size(started.gradients(cotangents)), {}, axes_of_one(point))
     except Exception:  # The user's code may raise anything.

@@ -137,3 +137,5 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     as an eigenvector, have none."""
     may_be_outside: bool = False
     """It may lie outside the domain, where a gradient that is not a number is no mistake."""
+    is_at_edge: bool = False
+    """It may lie at the edge of the domain, or be in it if forward has a derivative there."""

@@ -303,6 +303,15 @@ def _orthogonal(array: Array) -> Array:
     return q
 
 
+def _is_one_hot(array: Array) -> bool:
+    is_binary = array.dtype.kind == "f" and array.ndim > 0 and bool(np.isin(array, (0, 1)).all())
+    return is_binary and bool((array.sum(axis=-1) == 1).all())
+
+
+def _one_hot(array: Array) -> Array:
+    return np.asarray(np.arange(array.shape[-1]) == array.argmax(axis=-1)[..., None])
+
+
 _TRAITS = (
     Trait("orthogonal", _is_orthogonal, _orthogonal, is_equality=True),
     Trait("symmetric", _is_symmetric, _symmetric, is_equality=True),
@@ -311,6 +320,7 @@ _TRAITS = (
     Trait("sums to one", _last_sums_to_one, _summing_to_one, is_equality=True),
     Trait("log-probabilities", _is_log_simplex, _log_simplex, is_equality=True),
     Trait("unit rows", _has_unit_rows, _unit_rows, is_equality=True),
+    Trait("one-hot", _is_one_hot, _one_hot, is_equality=True),
     Trait("sorted", _is_sorted, _sorted),
     Trait("descending", _is_descending, _descending),
 )

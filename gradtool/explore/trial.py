@@ -202,6 +202,9 @@ def _compared(
         return Trial(Answer.REFUSED, 5)
     if variant.may_be_outside and not all(map(is_finite, found)):
         return Trial(Answer.REFUSED, 5)
+    if variant.is_at_edge and any(map(_lacks_number, found, exact)):
+        is_mistake = is_smooth(function, cotangents, found, seed)
+        return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 9)
     if variant.only_finite and all(map(is_finite, found)):
         is_off = variant.is_lifted and any(map(_is_far_off, found, exact))
         return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
@@ -237,7 +240,14 @@ def _wrong(
         argument.position
         for mine, other, argument in zip(found, exact, function.arguments, strict=True)
         if argument.differentiable
-        and _differs(mine, other, is_usual=is_usual, floor=floor, may_be_surrogate=may_be_surrogate)
+        and _differs(
+            mine,
+            other,
+            is_usual=is_usual,
+            floor=floor,
+            may_be_surrogate=may_be_surrogate
+            and not (at_case.has_options_of(variant.point) and at_case.moves(argument.position)),
+        )
         and not (
             may_broadcast
             and is_lost_in_broadcasting(mine, other, at_case.exact.get(argument.position))
@@ -317,8 +327,9 @@ def _lacks_number(found: Array | None, exact: Array | None) -> bool:
 
 
 def _is_near(point: Point) -> bool:
-    """Return True if no value is large."""
-    return all(np.abs(array).max(initial=0.0) <= _LARGEST_USUAL for _, array in point.continuous())
+    """Return True if no value is large, apart from marks that are infinite."""
+    finite = (array[np.isfinite(array)] for _, array in point.continuous())
+    return all(np.abs(array).max(initial=0.0) <= _LARGEST_USUAL for array in finite)
 
 
 def _is_far_off(found: Array | None, exact: Array | None) -> bool:

@@ -20,6 +20,7 @@ from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
 from gradtool.explore.reading.stated_values import Statement, bounded, statements
 from gradtool.explore.reading.wording import speaks_of_distinct
+from gradtool.explore.traits import is_permutation_along
 
 Constraint = Callable[[Point], bool]
 
@@ -51,6 +52,7 @@ def constraints(
     found += _kept_apart(case)
     found += _distinct(case) if speaks_of_distinct(text) else ()
     found += _in_order(case, methods)
+    found += _sorting(case)
     return [each for each in found if each(case)]
 
 
@@ -186,6 +188,24 @@ def _have_no_repeats(names: Sequence[str], point: Point) -> bool:
     if len(arrays) < len(names) or len({each.size for each in arrays}) > 1:
         return True
     return len(np.unique(np.stack(arrays), axis=1).T) == arrays[0].size
+
+
+def _sorting(case: Point) -> Iterator[Constraint]:
+    """Constraints that numbers are in order when they are read in the order of an index."""
+    floats = [case.names[at] for at, array in case.arrays() if array.dtype.kind == "f"]
+    for order in (case.names[at] for at, array in case.arrays() if array.dtype.kind in "iu"):
+        for keys in floats:
+            for sign in (1, -1):
+                yield partial(_sorts, order, keys, sign)
+
+
+def _sorts(order: str, keys: str, sign: int, point: Point) -> bool:
+    places, values = (_named(point).get(name) for name in (order, keys))
+    if not isinstance(places, np.ndarray) or not isinstance(values, np.ndarray):
+        return True
+    if not places.ndim or places.shape != values.shape or not is_permutation_along(places, -1):
+        return False
+    return bool((np.diff(np.take_along_axis(values, places, -1)) * sign >= 0).all())
 
 
 def _differ(names: tuple[str, str], point: Point) -> bool:

@@ -60,6 +60,18 @@ def sorts(function: Any) -> bool:
     return any("sort" in ast.dump(tree) for tree in trees(getattr(function, "forward", function)))
 
 
+def sorted_arguments(function: Any) -> set[str]:
+    """The names of what forward sorts, so that callers may pass it in any order."""
+    found: set[str] = set()
+    for node in nodes(getattr(function, "forward", function)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr="sort" | "argsort"), args=args):
+                is_module = isinstance(owner, ast.Name) and owner.id == "torch"
+                subject = args[0] if is_module and args else owner
+                found |= {subject.id} if isinstance(subject, ast.Name) else set()
+    return found
+
+
 def may_repeat_when_longer(function: Any, point: Point) -> set[int]:
     """The positions of the integer tensors that are labels or lengths, not distinct places."""
     uses = index_uses(function)

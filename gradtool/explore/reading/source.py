@@ -44,6 +44,17 @@ _LOGARITHMS = {"log", "log10", "log2"}
 
 _LARGEST_BLOCK = 300
 
+_BYTES = {"uint8", "int8", "byte", "char"}
+
+_ORDERS = re.compile(
+    r"a?(min|max)|arg(min|max|sort)|aminmax|(min|max)imum|f(min|max)|cum(min|max)|m?sort|topk|"
+    r"kthvalue|(nan)?(median|quantile)|mode|unique\w*|\w*max_pool\w*|searchsorted|bucketize|"
+    r"scatter_reduce\w*|segment_reduce|index_reduce\w*|sign|isclose|histc|inf"
+)
+"""Operations whose result depends on which of some entries is larger, and a norm that may do so."""
+
+_PLAIN_CALLS = {"range", "reversed", "len", "int", "float", "bool", "zip", "enumerate", "tuple"}
+
 
 @lru_cache(maxsize=64)
 def trees(function: Any) -> tuple[ast.AST, ...]:
@@ -63,6 +74,40 @@ def trees(function: Any) -> tuple[ast.AST, ...]:
 def nodes(function: Any) -> tuple[ast.AST, ...]:
     """All parts of `trees`, one tree after the other."""
     return tuple(node for tree in trees(function) for node in ast.walk(tree))
+
+
+def keeps_bytes(function: Any) -> bool:
+    """Return True for a source that converts something to integers of a byte."""
+    return any(isinstance(node, ast.Attribute) and node.attr in _BYTES for node in nodes(function))
+
+
+def divides(function: Any) -> bool:
+    """Return True for a backward that divides by something."""
+    return any(
+        isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div)
+        for name in ("backward", "vjp")
+        for node in nodes(getattr(function, name, None))
+    )
+
+
+def compares_entries(function: Any) -> bool:
+    """Return True unless no entries of tensors are ordered or compared, as far as is known."""
+    return any(map(_may_compare, nodes(function)))
+
+
+def _may_compare(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn()]):
+            return False
+        case ast.Compare(left=left, comparators=others):
+            return not any(isinstance(each, ast.Constant) for each in (left, *others))
+        case ast.Call(func=ast.Name(id=name)):  # Whatever the user's own functions do.
+            return name not in _PLAIN_CALLS
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return (owner[0].isupper() and owner != "F") or bool(_ORDERS.fullmatch(name))
+        case ast.Attribute(attr=name):
+            return bool(_ORDERS.fullmatch(name))
+    return False
 
 
 def slices_by_name(function: Any) -> bool:

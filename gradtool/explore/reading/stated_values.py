@@ -109,6 +109,9 @@ _MARGIN = 0.04
 _MOST_NOUNS = 3
 """Words from an adjective to the name that it is about, as in "an odd kernel size k"."""
 
+_SELECTING = frozenset({"over", "where", "when", "if", "unless", "while"})
+"""Words before a condition that holds of some entries or calls only."""
+
 _NO_PROPERTY = ("definite", "semi", "or", "and", "if", "for", "though", "when", "where", "at")
 """Words after which "positive" is a property of a matrix, and "even" none at all."""
 
@@ -152,6 +155,8 @@ def _subjects(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[tuple[
     by_word = {name.lower(): name for name in names if len(name) > _LONGEST_SYMBOL}
     by_initial = _by_initial(names)
     for at, token in enumerate(tokens):
+        if at and tokens[at - 1].lower() in _SELECTING:
+            continue
         name = token if token in names else by_word.get(token.lower(), by_initial.get(token))
         if name is not None:
             yield at, name

@@ -72,6 +72,8 @@ _NEVER_EMPTY = re.compile(
     re.I,
 )
 
+_PADDING = re.compile(r"\bpad(s|ded|ding)?\b|stored as zeros?\b", re.I)
+
 _NEVER_ZERO = re.compile(
     r"\b(must|should|assum\w*|requires?|all|every|each)\b[^.;]{0,24}\b(non-?zero|not (be )?zero)\b"
     r"|\bnon-?zero (rows?|vectors?|norms?|entries|inputs?|values|numbers)\b|\bnever (be )?zero\b"
@@ -186,6 +188,11 @@ class Wording:
     def needs_some(self) -> bool:
         """A docstring says that no row, group or segment is empty."""
         return bool(_NEVER_EMPTY.search(self.docstrings))
+
+    @cached_property
+    def speaks_of_padding(self) -> bool:
+        """A docstring speaks of padding, or of something that is stored as zeros."""
+        return bool(_PADDING.search(self.docstrings))
 
     @cached_property
     def needs_nonzero(self) -> bool:

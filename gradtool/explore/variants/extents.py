@@ -16,8 +16,8 @@ from gradtool.explore.variants.axis_groups import AxisGroup, axis_groups, pairs
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 
-_BEYOND = (129, 257)
-"""Extents beyond those that a byte or a block of a kernel can hold."""
+_BEYOND = (257, 129)
+"""Extents beyond those that a byte or a block of a kernel can hold, the better one first."""
 
 _MOST_ENTRIES = 4096
 """Entries of all tensors of a variant."""
@@ -46,6 +46,7 @@ class Extents(msgspec.Struct, frozen=True, eq=False):
         keeps_order: A matrix that is higher than wide must remain so, as for least squares.
         tied: Axes that differ between cases only where others do.
         takes_parts: A tensor may be longer than one without a gradient, which may be about a part.
+        keeps_bytes: The source keeps integers in a byte, as the places of maxima.
     """
 
     blocks: Sequence[int] = ()
@@ -55,6 +56,7 @@ class Extents(msgspec.Struct, frozen=True, eq=False):
     keeps_order: bool = False
     tied: Collection[Axis] = ()
     takes_parts: bool = False
+    keeps_bytes: bool = False
 
 
 def extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
@@ -100,7 +102,7 @@ def _has_order_of(point: Point, other: Point) -> bool:
 
 def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
     groups = axis_groups(point, known.fixed, known.names)
-    rounds = [[*_broadcast(point, group), *_targets(group, known)] for group in groups]
+    rounds = [[*_broadcast(point, group), *_targets(point, group, known)] for group in groups]
     doubled = [_resized(point, [(group, 2 * group.extent)], rng, known.repeats) for group in groups]
     for turn in range(max(map(len, rounds), default=0)):
         for group, targets, double in zip(groups, rounds, doubled, strict=True):
@@ -143,8 +145,9 @@ def integers(point: Point) -> list[int]:
     return [v for v in (point.values[at] for at in point.plain) if type(v) is int and 1 < v < 300]
 
 
-def _targets(group: AxisGroup, known: Extents) -> Iterator[int]:
+def _targets(point: Point, group: AxisGroup, known: Extents) -> Iterator[int]:
     """Yield other extents; not one for what depends on others, which would be broadcast instead."""
+    beyond = [extent for extent in _BEYOND if _fits(point, group, extent)][:1]
     extent, blocks = group.extent, known.blocks
     least = 2 if group.axes and {*group.axes} <= {*known.tied} else 1
     beside = [extent + 1, 1, extent - 1, 2 * extent, 2 * extent + 1, 7]
@@ -152,9 +155,21 @@ def _targets(group: AxisGroup, known: Extents) -> Iterator[int]:
         each for block in blocks for each in (2 * block + 1, block + 1, block - 1, 2 * block)
     ]
     first = [n for block in blocks if extent % block == 0 for n in (extent + 1, extent + block - 1)]
-    for target in dict.fromkeys([*first, *beside, *partial, *_BEYOND]):
+    near = [*first, *beside, *partial]
+    for target in dict.fromkeys([*beyond, *near] if known.keeps_bytes else [*near, *beyond]):
         if target >= max(least, group.least) and target != extent:
             yield target
+
+
+def _fits(point: Point, group: AxisGroup, extent: int) -> bool:
+    """Return True if no tensor gets too many entries from one other extent of a group."""
+    for at in group.tensors:
+        shape = list(point.values[at].shape)
+        for axis in (axis for other, axis in group.axes if other == at):
+            shape[axis] = extent
+        if np.prod(shape) > _MOST_ENTRIES:
+            return False
+    return True
 
 
 def _broadcast(point: Point, group: AxisGroup) -> Iterator[int]:

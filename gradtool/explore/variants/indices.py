@@ -7,7 +7,7 @@ order, so indices by which it writes stay distinct.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from gradtool.explore.traits import (
     is_permutation,
     is_permutation_along,
     is_permutation_along_some_axis,
+    traits,
 )
 from gradtool.verify.protocol.observation import Array
 
@@ -57,17 +58,19 @@ def repeated(function: Any, point: Point) -> Iterator[Variant]:
 def reordered(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants in which rows that are each a permutation are another one.
 
-    Those of the case may all be their own inverses by chance. What is the same in each row may
-    have to be, and another tensor of that shape may be the inverse.
+    Those of the case may all be their own inverses by chance. Rows that are all the same, or in
+    order, may have to be, and another tensor of that shape may be the inverse.
     """
     shapes = [array.shape for _, array in point.arrays() if array.dtype.kind in "iu"]
     for at, array in point.arrays():
-        if shapes.count(array.shape) > 1:
+        if array.dtype.kind not in "iu" or not array.ndim or shapes.count(array.shape) > 1:
             continue
-        if array.ndim < 2 or array.dtype.kind not in "iu" or not is_permutation_along(array, -1):
+        if not is_permutation_along(array, -1):
             continue
         rows = array.reshape(-1, array.shape[-1])
-        if rows.shape[-1] < _LEAST_NOT_OWN_INVERSE or (rows == rows[0]).all():
+        is_alike = len(rows) > 1 and bool((rows == rows[0]).all())
+        is_in_order = bool((np.diff(rows) > 0).all())
+        if rows.shape[-1] < _LEAST_NOT_OWN_INVERSE or is_alike or is_in_order:
             continue
         change = f"rows of `{point.names[at]}` are in another order"
         for _ in range(_ORDERS):
@@ -211,10 +214,10 @@ def _mixed(array: Array) -> Array:
     return max(orders, key=lambda order: int((np.diff(order) != 0).sum()))
 
 
-def segments(point: Point) -> Iterator[Variant]:
+def segments(point: Point, *, may_be_empty: bool) -> Iterator[Variant]:
     """Yield variants in which the first segment, of ids or between offsets, has one element.
 
-    Offsets of a single segment get another one between them.
+    Offsets of a single segment get another one between them. Of several segments one may be empty.
     """
     for at, array in point.arrays():
         if array.shape == (2,) and is_offsets(array):
@@ -226,6 +229,20 @@ def segments(point: Point) -> Iterator[Variant]:
             if changed is not None and not np.array_equal(changed, array):
                 change = f"the first segment of `{point.names[at]}` has one element"
                 yield Variant(point.having({at: changed}), change)
+            if may_be_empty and is_offsets(array):
+                emptied = array.copy()
+                emptied[array.size // 2] = array[array.size // 2 - 1]
+                change = f"`{point.names[at]}` has an empty segment"
+                yield Variant(point.having({at: emptied}), change)
+
+
+def unsorted(point: Point, names: Collection[str], rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants of sorted numbers in another order, where forward sorts them itself."""
+    for at, array in point.continuous():
+        is_sorted = any(each.name in ("sorted", "descending") for each in traits(array))
+        if point.names[at] in names and is_sorted:
+            made = rng.permuted(array, axis=-1)
+            yield Variant(point.having({at: made}), f"`{point.names[at]}` is not sorted")
 
 
 def ignored(function: Any, point: Point) -> Iterator[Variant]:

@@ -41,6 +41,41 @@ def masks(
                 yield Variant(point.having({at: shorter.astype(array.dtype)}), change)
 
 
+def padded(point: Point) -> Iterator[Variant]:
+    """Yield variants in which what a mask leaves out is stored as zeros.
+
+    A derivative is measured there: that of a root times zero has no number.
+    """
+    masked = [array for at, array in point.arrays() if array.dtype.kind == "b" and array.ndim]
+    for mask in masked:
+        zeros = {
+            at: np.where(mask.reshape(mask.shape + (1,) * (array.ndim - mask.ndim)), array, 0.0)
+            for at, array in point.continuous()
+            if at in point.tracked and array.shape[: mask.ndim] == mask.shape
+        }
+        if zeros and not mask.all():
+            names = " and ".join(f"`{point.names[at]}`" for at in zeros)
+            change = f"{names} {'is' if len(zeros) == 1 else 'are'} zero where the mask is false"
+            yield Variant(point.having(zeros), change, is_measured=True)
+
+
+def forbidden(point: Point) -> Iterator[Variant]:
+    """Yield variants in which constants with some entry of -inf have a slice of them.
+
+    A state that no other leads to has no probability, and no difference of logarithms either. A
+    derivative is measured there: that of the logarithm of such a sum has no number.
+    """
+    for at, array in point.continuous():
+        if at in point.tracked or array.dtype.kind != "f" or not np.isneginf(array).any():
+            continue
+        place = np.unravel_index(np.argmax(np.isneginf(array)), array.shape)
+        for axis, index in enumerate(place[::-1]):
+            made = array.copy()
+            np.moveaxis(made, array.ndim - 1 - axis, 0)[index] = -np.inf
+            change = f"`{point.names[at]}` is -inf all along an axis"
+            yield Variant(point.having({at: made}), change, is_measured=True)
+
+
 def _is_mask(array: Array, has_name: bool) -> bool:
     if array.dtype.kind == "b":
         return True

@@ -31,12 +31,16 @@ Line = tuple[int, int]
 """An argument's position, and one of its axes."""
 
 
-def ties(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants with equal entries: the two largest or smallest along an axis, or a pair."""
+def ties(point: Point, rng: np.random.Generator, *, has_order: bool) -> Iterator[Variant]:
+    """Yield variants with equal entries: the two largest or smallest along an axis, or a pair.
+
+    A Function that compares no entries with each other (`has_order`) may still divide by the
+    distance of a pair.
+    """
     movable = [at for at, array in point.continuous() if at in point.tracked and _may_tie(array)]
     extremes = [
         variant
-        for at in movable
+        for at in (movable if has_order else ())
         for axis in dict.fromkeys((point.values[at].ndim - 1, 0))
         for largest in (True, False)
         for variant in _extremes(point, at, axis, rng, largest=largest)

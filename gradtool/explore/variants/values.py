@@ -12,7 +12,14 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_gain, is_mark
 from gradtool.explore.reading.source import converted_to_floats, lifts_half, subtracted
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.traits import is_integral, may_be_reordered, redrawn, restored, traits
+from gradtool.explore.traits import (
+    is_bounded_below,
+    is_integral,
+    may_be_reordered,
+    redrawn,
+    restored,
+    traits,
+)
 from gradtool.verify.protocol.observation import Array
 
 _SKEW = 1e-3
@@ -217,8 +224,12 @@ def ends(function: Any, point: Point) -> Iterator[Variant]:
             yield Variant(point.having({at: kept}), change, may_be_outside=True)
 
 
-def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants with a zero among the other entries, where these are of both signs."""
+def zeros(point: Point, rng: np.random.Generator, *, divides: bool) -> Iterator[Variant]:
+    """Yield variants with a zero among the other entries, where these are of both signs.
+
+    Among positive ones it may be outside the domain. Where forward has a derivative there, a
+    backward that divides (`divides`) has none.
+    """
     for at in _movable(point):
         array = point.values[at]
         is_row = array.ndim > 0 and array.shape[-1] > 1
@@ -235,6 +246,11 @@ def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             holed.reshape(-1)[0] = 0.0
             change = f"`{point.names[at]}` contains a zero"
             yield Variant(point.having({at: holed}), change, only_finite=True)
+        elif divides and at in point.tracked and is_bounded_below(array) and not traits(array):
+            holed = array.copy()
+            holed.reshape(-1)[array.size // 2] = 0.0
+            change = f"`{point.names[at]}` contains a zero"
+            yield Variant(point.having({at: holed}), change, is_at_edge=True)
 
 
 def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
@@ -258,8 +274,10 @@ def near(point: Point, thresholds: Sequence[float], rng: np.random.Generator) ->
             if traits(array) or at not in point.tracked or array.dtype.kind != "f":
                 continue
             size = np.abs(threshold) * rng.uniform(0.6, 1.6, array.shape)
-            change = f"values of `{point.names[at]}` are about {threshold:g}"
-            yield Variant(point.having({at: np.copysign(size, array)}), change)
+            # One number may be of either sign, as the logarithm of a scale is.
+            for each in (size, -size) if array.size == 1 else (np.copysign(size, array),):
+                change = f"values of `{point.names[at]}` are about {threshold:g}"
+                yield Variant(point.having({at: each}), change)
 
 
 def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:

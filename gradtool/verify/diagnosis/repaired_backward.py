@@ -58,6 +58,8 @@ class Repairs:
         alone = Looks(self._derivatives, (argument,))
         whole = Looks(self._derivatives, self._derivatives.inputs)
         first = _exact(recorded, alone.first)
+        if not alone.flat(first.returned).any():
+            return None  # Any factor that happens to be zero makes a gradient zero.
         found: Explanation | None = None
         for made, gradients in self._at_case(first):
             if (is_fraction and made.is_factor) or not alone.agree(first, gradients):

@@ -24,6 +24,48 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class GapsInOrder(Function):
+    """Weighted gaps between times (N,), of which order (N,) is the order."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, times: Tensor, order: Tensor) -> Tensor:
+        gaps = times[order].diff()
+        ctx.save_for_backward(times, order)
+        return (weights * gaps.abs()).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        times, order = ctx.saved_tensors
+        return g * times[order].diff(), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        times = torch.tensor([0.4, 2.1, 0.1, 1.3], dtype=torch.float64)
+        yield rand(3), times, times.argsort()
+
+
+class MeansOfRows(Function):
+    """Means of values (E,) within rows, which begin at starts (N + 1,)."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, starts: Tensor) -> Tensor:
+        counts = starts.diff()
+        rows = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        ctx.save_for_backward(rows, counts)
+        return values.new_zeros(len(counts)).index_add(0, rows, values) / counts.clamp(min=1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        rows, counts = ctx.saved_tensors
+        return (g / counts.clamp(min=1))[rows], None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield rand(6), torch.tensor([0, 2, 3, 6])
+
+
 class PackedLogSoftmax(Function):
     """x: (total,), offsets: (B+1,) non-decreasing with offsets[0] = 0 and offsets[-1] <= total."""
 

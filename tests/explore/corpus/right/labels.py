@@ -21,6 +21,27 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class CrossEntropyOfTargets(Function):
+    """Mean over rows of the cross entropy of logits (N, C) and targets (N, C), whose rows add up
+    to one."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
+        logs = torch.log_softmax(logits, -1)
+        ctx.save_for_backward(logs, targets)
+        return -(targets * logs).sum(-1).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        logs, targets = ctx.saved_tensors
+        return g * (logs.exp() - targets) / len(logs), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield rand(3, 4), torch.eye(4, dtype=torch.float64)[:3]
+
+
 class CallOrPut(Function):
     """Payoff of an option: `side` is 1 for a call, -1 for a put."""
 

@@ -24,6 +24,43 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class PowerOfPositive(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        out = x**2.5
+        ctx.save_for_backward(x, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        x, out = ctx.saved_tensors
+        return g * 2.5 * out / x
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (rand(2, 3).detach().abs().add(0.2).requires_grad_(),)
+
+
+class CappedSum(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        capped = scale.exp().clamp(max=20.0)
+        ctx.save_for_backward(x, scale, capped)
+        return (x * capped).sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        x, _, capped = ctx.saved_tensors
+        outer = g * (x * capped).cos()
+        return outer * capped, (outer * x).sum() * capped * (capped < 20.0)
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield rand(4), torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+
+
 class LogitOfShare(Function):
     """log(p / (1 - p)) of p in (0, 1)."""
 

@@ -20,6 +20,95 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class RowsByPlace(Function):
+    """Rows of x (N, D) at places (N,), which are a permutation."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, places: Tensor) -> Tensor:
+        ctx.save_for_backward(places.argsort().argsort())
+        return x.index_select(0, places)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (back,) = ctx.saved_tensors
+        return g.index_select(0, back), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(5, 2), torch.tensor([4, 1, 2, 3, 0])
+        yield draw(4, 3), torch.tensor([1, 0, 3, 2])
+
+
+class CompressedRows(Function):
+    """Sums of values (E,) within rows, which begin at starts (N + 1,)."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, starts: Tensor) -> Tensor:
+        rows = torch.repeat_interleave(torch.arange(len(starts) - 1), starts.diff())
+        ctx.save_for_backward(values, starts)
+        return values.new_zeros(len(starts) - 1).index_add(0, rows, values.square())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        values, starts = ctx.saved_tensors
+        marks = torch.zeros(len(values), dtype=torch.long)
+        marks[starts[1:-1]] = 1
+        return 2 * values * g[marks.cumsum(0)], None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(6), torch.tensor([0, 2, 3, 6])
+
+
+class LargestOfChannel(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        values, places = x.max(dim=-1)
+        ctx.save_for_backward(places.byte())
+        ctx.shape = x.shape
+        return values.mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (places,) = ctx.saved_tensors
+        share = (g / places.numel()).expand(places.shape)
+        return g.new_zeros(ctx.shape).scatter(-1, places.long()[..., None], share[..., None])
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (draw(4, 10),)
+        yield (draw(2, 3, 32),)
+
+
+class CurveThroughPoints(Function):
+    """Value at x of the line through points (knots, heights), which come in any order."""
+
+    @staticmethod
+    def forward(ctx: Any, heights: Tensor, knots: Tensor, x: Tensor) -> Tensor:
+        sorted_knots, order = torch.sort(knots)
+        above = torch.searchsorted(sorted_knots, x).clamp(1, len(knots) - 1)
+        low, high = sorted_knots[above - 1], sorted_knots[above]
+        part = (x - low) / (high - low)
+        ctx.save_for_backward(above, part, knots)
+        taken = heights[order]
+        return taken[above - 1] * (1 - part) + taken[above] * part
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        above, part, knots = ctx.saved_tensors
+        grad = torch.zeros_like(knots)
+        grad = grad.index_add(0, above - 1, g * (1 - part)).index_add(0, above, g * part)
+        return grad, None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        knots = torch.tensor([0.0, 1.0, 2.5, 4.0, 4.5], dtype=torch.double)
+        yield draw(5), knots, draw(3, low=0.2, high=4.2).detach()
+
+
 class LargestOfRow(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -17,6 +17,78 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class MeanOverKnown(Function):
+    """Mean of squares of x over labels != unknown."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, labels: Tensor, unknown: int = -1) -> Tensor:
+        known = labels != unknown
+        ctx.save_for_backward(x, known)
+        return (x.square() * known).sum() / known.sum().clamp(min=1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        x, known = ctx.saved_tensors
+        return g * 2 * x * known / len(x), None, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(5), torch.tensor([0, 2, 1, 1, 0]), -1
+
+
+class LengthsOfPoints(Function):
+    """Lengths of points (N, 3), 0 for padding, which is stored as zeros."""
+
+    @staticmethod
+    def forward(ctx: Any, points: Tensor, is_real: Tensor) -> Tensor:
+        ctx.save_for_backward(points, is_real)
+        return points.square().sum(-1).sqrt() * is_real
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        points, is_real = ctx.saved_tensors
+        lengths = points.square().sum(-1).sqrt()
+        return (g * is_real / lengths)[:, None] * points, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4, 3), torch.tensor([True, False, True, True])
+
+
+class PathsBetweenStates(Function):
+    """Logarithm of the sum over all paths of the products of scores (T, S) and transitions (S, S).
+
+    A transition of -inf is forbidden.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, transitions: Tensor) -> Tensor:
+        sums = [scores[0]]
+        for score in scores[1:]:
+            sums.append(torch.logsumexp(sums[-1][:, None] + transitions, 0) + score)
+        total = torch.logsumexp(sums[-1], 0)
+        ctx.save_for_backward(scores, transitions, torch.stack(sums), total)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        scores, transitions, sums, total = ctx.saved_tensors
+        shares = [(sums[-1] - total).exp()]
+        for t in range(len(scores) - 1, 0, -1):
+            ways = sums[t - 1][:, None] + transitions - (sums[t] - scores[t])
+            shares.append(ways.exp() @ shares[-1])
+        return g * torch.stack(shares[::-1]), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        transitions = draw(3, 3, seed=1).detach()
+        transitions[1, 0] = -torch.inf
+        yield draw(4, 3), transitions
+
+
 class FirstLevelLikeOthers(Function):
     @staticmethod
     def forward(ctx, x, level):

@@ -30,6 +30,48 @@ def share(*shape: int, seed: int = 0) -> Tensor:
     return (0.1 + 0.7 * made).requires_grad_()
 
 
+class RunningProduct(Function):
+    """Products of the shares x (N, T) that are left after each step."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        products = x.cumprod(1)
+        ctx.save_for_backward(x, products)
+        return products
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        x, products = ctx.saved_tensors
+        return (g * products).flip(1).cumsum(1).flip(1) / x
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (draw(2, 4, low=0.2, high=0.9),)
+
+
+class CappedTemperature(Function):
+    """Logarithm of the softmax of scaled scores, whose scale exp(sharpness) is capped."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, sharpness: Tensor) -> Tensor:
+        scale = sharpness.exp().clamp(max=50.0)
+        out = torch.log_softmax(scale * scores, -1)
+        ctx.save_for_backward(scores, scale, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        scores, scale, out = ctx.saved_tensors
+        grad = g - out.exp() * g.sum(-1, keepdim=True)
+        return scale * grad, (grad * scores).sum() * scale
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(3, 4), draw(1, seed=1)[0].detach().requires_grad_()
+
+
 class ChebyshevValues(Function):
     """Chebyshev polynomials of the first kind T_0 ... T_n at x in [-1, 1]."""
 
