@@ -14,6 +14,7 @@ from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
+from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.observed import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.point import Axis, Point, Variant
 from gradtool.explore.reading.axis_names import axis_names
@@ -72,6 +73,7 @@ from gradtool.explore.variants.values import (
     ends,
     fewer_digits,
     has_two_triangles,
+    larger,
     learned,
     less_special,
     near,
@@ -240,6 +242,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
     has_levels = not solves(function) and not said.needs_distinct
     return {
         "values": lambda: values(point, draws("values"), is_scaled=is_scaled),
+        "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),
         "constants": lambda: less_special(point, said.may_weigh),
         "learned tensors": lambda: learned(
@@ -263,6 +266,22 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
             said.needs_distinct, degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj))
         ),
     }
+
+
+def _converging(checkable: Checkable, point: Point) -> Iterator[Variant]:
+    """Yield larger values at which a forward that iterates converges: more rounds change nothing.
+
+    Only there is its derivative that of what it converges to, which backward may return.
+    """
+    iteration, full = iterations(checkable.obj), with_defaults(point, checkable.parameters())
+    counts = {
+        at: 2 * full.values[at]
+        for at in full.plain
+        if iteration and full.names[at] in iteration.counts and type(full.values[at]) is int
+    }
+    for variant in larger(full) if counts else ():
+        if has_same_outputs(checkable, variant.point, variant.point.having(counts)):
+            yield variant
 
 
 def _of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:

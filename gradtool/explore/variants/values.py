@@ -47,6 +47,8 @@ _NEGLIGIBLE = 2.0**-26
 
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
+_MODERATE_SCALES = (4.0, 2.0)
+
 _LEAST_OF_SHARES = 0.1
 """The largest entry of numbers that may be shares or cosines."""
 
@@ -365,6 +367,16 @@ def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) ->
                     flipped = restored(point.values[at], -drawn.values[at])
                     change = f"values of `{point.names[at]}` have the opposite sign"
                     yield Variant(drawn.having({at: flipped}), change)
+
+
+def larger(point: Point) -> Iterator[Variant]:
+    """Yield variants of which one tensor has larger values, but not much larger ones."""
+    for scale in _MODERATE_SCALES:
+        for at in _movable(point):
+            array = point.values[at]
+            if _is_scalable(array) and at in point.tracked:
+                change = f"values of `{point.names[at]}` are {scale:g} times as large"
+                yield Variant(point.having({at: restored(array, array * scale)}), change)
 
 
 def reversed_axes(point: Point) -> Iterator[Variant]:

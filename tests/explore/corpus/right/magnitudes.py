@@ -21,6 +21,32 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class ImplicitEquilibrium(Function):
+    """Solution z of z = tanh(weight z + x), as far as it is found within some rounds."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, x: Tensor, rounds: int = 14) -> Tensor:
+        z = torch.zeros_like(x)
+        for _ in range(rounds):
+            z = torch.tanh(weight @ z + x)
+        ctx.save_for_backward(weight, z)
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, None]:
+        weight, z = ctx.saved_tensors
+        slope = 1 - z * z
+        total = torch.linalg.solve(torch.eye(len(z), dtype=z.dtype) - weight.t() * slope, g)
+        return torch.outer(slope * total, z), slope * total, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        weight = rand(3, 3).detach()
+        weight = 0.05 * weight / torch.linalg.matrix_norm(weight, 2)
+        yield weight.requires_grad_(), rand(3)
+
+
 class InverseCubic(Function):
     """The inverse of y + y^3, at numbers of very different sizes."""
 
