@@ -19,6 +19,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.trial import Answer, attempt, stale
 from gradtool.results.report import Coverage, Severity, Verdict
+from gradtool.verify.diagnosis.patience import without_patience
 from gradtool.verify.examine import Outcome, outcomes_for
 from gradtool.verify.rules import codes
 from gradtool.verify.subject import Subject
@@ -185,7 +186,8 @@ class _Search:
         self._branches.pause()
         if variant.point.size > _LARGE:
             variant = self._smaller(case, variant)
-        outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
+        with without_patience():
+            outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
         names = [variant.point.names[at] for at in wrong]
         outcomes = [each for each in outcomes if not _is_lost_in_rounding(each, names)]
         if not outcomes or is_fixed_by_call(self._checkable, case, point, variant.point, case.seed):
@@ -215,12 +217,11 @@ class _Search:
         self, case: ResolvedCase, variant: Variant, outcomes: list[Outcome]
     ) -> tuple[Variant, list[Outcome]]:
         """The variant as small as it can be, with what is wrong there: the same rules as before."""
-        smaller = self._smaller(case, variant)
-        if smaller is variant:
-            return variant, outcomes
-        found = confirmed(self._checkable, case, smaller, _first_order(self._settings))
-        is_same = [each.rule for each in found] == [each.rule for each in outcomes]
-        return (smaller, found) if is_same else (variant, outcomes)
+        for each in dict.fromkeys((self._smaller(case, variant), variant)):
+            found = confirmed(self._checkable, case, each, _first_order(self._settings))
+            if [outcome.rule for outcome in found] == [outcome.rule for outcome in outcomes]:
+                return each, found
+        return variant, outcomes
 
     def _add(self, case: ResolvedCase, variant: Variant, outcomes: Iterable[Outcome]) -> None:
         for outcome in outcomes:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gradtool.verify.diagnosis import patience
-from gradtool.verify.diagnosis.patience import limited_patience, patiently
+from gradtool.verify.diagnosis.patience import limited_patience, patiently, without_patience
 
 
 def test_all_is_tried_without_a_limit() -> None:
@@ -22,3 +22,10 @@ def test_the_first_is_tried_and_nothing_after_the_time(monkeypatch: pytest.Monke
         assert list(patiently(range(9))) == [0, 1, 2]
         assert list(patiently(range(9))) == [0]
     assert list(patiently(range(9))) == list(range(9))
+
+
+def test_nothing_but_the_first_is_tried_without_patience() -> None:
+    with without_patience(), limited_patience():
+        assert list(patiently(range(5))) == [0]
+    with limited_patience():
+        assert list(patiently(range(5))) == [0, 1, 2, 3, 4]

@@ -13,6 +13,9 @@ from gradtool.verify.thresholds.diagnosis import EXPLANATION_SECONDS
 
 T = TypeVar("T")
 
+_seconds: ContextVar[float] = ContextVar("_seconds", default=EXPLANATION_SECONDS)
+"""The processor time that patience lasts."""
+
 _end: ContextVar[float] = ContextVar("_end", default=math.inf)
 """The processor time of this thread at which patience ends."""
 
@@ -21,11 +24,21 @@ _end: ContextVar[float] = ContextVar("_end", default=math.inf)
 def limited_patience() -> Iterator[None]:
     """Let all that `patiently` yields within the block take no longer than is worth waiting."""
     # Processor time, which other work on the machine does not shorten.
-    token = _end.set(time.thread_time() + EXPLANATION_SECONDS)
+    token = _end.set(time.thread_time() + _seconds.get())
     try:
         yield
     finally:
         _end.reset(token)
+
+
+@contextmanager
+def without_patience() -> Iterator[None]:
+    """Search for no explanation within the block, where nobody reads it."""
+    token = _seconds.set(0.0)
+    try:
+        yield
+    finally:
+        _seconds.reset(token)
 
 
 def patiently(tried: Iterable[T]) -> Iterator[T]:
