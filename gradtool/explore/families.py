@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -21,12 +22,15 @@ from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
 from gradtool.explore.reading.index_uses import may_repeat_when_longer, sorted_arguments
+from gradtool.explore.reading.mask_dtypes import mask_dtypes
+from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import (
     asks_for_needed,
     blocks,
     compares_entries,
     divided,
     divides,
+    is_exact_near_zero,
     iterations,
     keeps_bytes,
     slices_by_name,
@@ -60,10 +64,17 @@ from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.variants.masks import forbidden, masks, padded
 from gradtool.explore.variants.optional import optional
-from gradtool.explore.variants.plain import Options, among_positive, plain, with_defaults
+from gradtool.explore.variants.plain import (
+    Options,
+    among_positive,
+    is_among,
+    plain,
+    with_defaults,
+)
 from gradtool.explore.variants.ranks import below_vmap
 from gradtool.explore.variants.removed import both_signs, other_lengths
 from gradtool.explore.variants.shares import shares
+from gradtool.explore.variants.spread import spread
 from gradtool.explore.variants.starred import starred
 from gradtool.explore.variants.ties import levels, ties
 from gradtool.explore.variants.values import (
@@ -169,6 +180,11 @@ def _of_arguments(
         "extents": lambda: extents(
             point, _extents(checkable, case, full, points), draws("extents")
         ),
+        # Many points that are close together make a matrix singular.
+        "spread constants": lambda: _unless(
+            solves(function),
+            spread(point, points, _extents(checkable, case, full, points), draws("spread")),
+        ),
         "options": lambda: plain(point, parameters, known),
         "options with positive numbers": lambda: among_positive(
             full, plain(full, parameters, known)
@@ -197,8 +213,21 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
         whole=said.whole(checkable.parameters()),
         tested=tested_for_truth(function),
         step=step_of_integers(function),
+        elsewhere=_given(points),
         grows_guards=iteration is None,
     )
+
+
+def _given(points: Sequence[Point]) -> dict[str, list[Any]]:
+    """For each name the None, words and axes that any case gives: a size fits its own case only."""
+    found: dict[str, list[Any]] = {}
+    for at in points:
+        for place in at.plain:
+            name, value = at.names[place], at.values[place]
+            is_choice = value is None or isinstance(value, bool | str) or is_axis(name)
+            if is_choice and not is_among(value, found.setdefault(name, [])):
+                found[name].append(value)
+    return found
 
 
 def _extents(
@@ -241,7 +270,12 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
     # Constant rows or columns make a matrix singular.
     has_levels = not solves(function) and not said.needs_distinct
     return {
-        "values": lambda: values(point, draws("values"), is_scaled=is_scaled),
+        "values": lambda: values(
+            point,
+            draws("values"),
+            is_scaled=is_scaled,
+            is_exact_near_zero=is_exact_near_zero(function),
+        ),
         "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),
         "constants": lambda: less_special(point, said.may_weigh),
@@ -297,7 +331,12 @@ def _of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "last indices": lambda: at_the_end(function, with_defaults(point, checkable.parameters())),
         "segments": lambda: segments(point, may_be_empty=not said.needs_some),
         "groups": lambda: regrouped(function, point, may_be_empty=not said.needs_some),
-        "masks": lambda: masks(point, said.is_called_mask, may_be_empty=not said.needs_some),
+        "masks": lambda: masks(
+            point,
+            said.is_called_mask,
+            partial(mask_dtypes, function),
+            may_be_empty=not said.needs_some,
+        ),
         "padding": lambda: _unless(not said.speaks_of_padding, padded(point)),
         "forbidden entries": lambda: forbidden(point),
         "other orders": lambda: unsorted(point, sorted_arguments(function), draws("unsorted")),

@@ -98,8 +98,6 @@ def _with_diagonal(wrapped: Array, model: Array) -> Array:
 
 def redrawn(array: Array, rng: np.random.Generator) -> Array:
     """Other values of the same traits, each of the sign and about the size of one in `array`."""
-    if not is_continuous(array.dtype) or is_integral(array):
-        return array
     factor = rng.uniform(*_SHRINKING, array.shape)
     return restored(array, (array * factor).astype(array.dtype))
 
@@ -147,6 +145,14 @@ def may_be_reordered(array: Array) -> bool:
 def is_integral(array: Array) -> bool:
     """Return True for floating numbers that are all integers, as labels and counts are."""
     return bool(array.dtype.kind == "f" and array.size and (array == np.round(array)).all())
+
+
+def is_counted(array: Array, *, is_tracked: bool) -> bool:
+    """Return True for floating numbers that may have to be whole, as labels and counts are.
+
+    Of what has a gradient only zeros and ones are marks: others are whole by chance.
+    """
+    return is_integral(array) and not (is_tracked and np.abs(array).max() > 1)
 
 
 def _is_constant(array: Array) -> bool:

@@ -350,6 +350,25 @@ def _limits_within(tree: ast.AST, function: Any) -> Iterator[float]:
                     yield from () if is_guard(named) else _number(each, function)
 
 
+def is_exact_near_zero(function: Any) -> bool:
+    """Return True for a forward with ``expm1`` or ``log1p``, which keep digits of small numbers.
+
+    In a softplus, ``log1p`` of an exponential is about large ones.
+    """
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (node.func.attr == "expm1" or (node.func.attr == "log1p" and not _exponential(node)))
+        for each in _with_helpers(getattr(function, "forward", function))
+        for node in nodes(each)
+    )
+
+
+def _exponential(call: ast.Call) -> bool:
+    """Return True for a call that takes an exponential."""
+    return any(isinstance(node, ast.Attribute) and node.attr == "exp" for node in ast.walk(call))
+
+
 def divided(function: Any) -> set[str]:
     """Names in divisions with a rest, as ``width // 2``: forward may need a certain rest."""
     helpers = _with_helpers(getattr(function, "forward", function))

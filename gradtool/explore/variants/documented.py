@@ -35,13 +35,21 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     trailing = [at for at in sorted(is_free) if point.names[at] in last]
     for at in trailing:
         yield from _with_axis(point, at, trailing, rng, is_last=True)
-    own = sorted(is_free & point.tracked)
-    broadcast = [at for at in own if said.may_broadcast(point.names[at])]
+    broadcast = [at for at in _broadcastable(point) if said.may_broadcast(point.names[at])]
     for chosen in _alone_and_alike(point, broadcast):
         yield from along_some_axes(point, chosen, rng)
-    for at in own:
+    for at in sorted(is_free & point.tracked):
         if at not in broadcast and said.is_summed_to(point.names[at]):
             yield from along_some_axes(point, (at,), rng, keeps_last=said.goes_along_last_axis)
+
+
+def _broadcastable(point: Point) -> list[int]:
+    """Positions of the tensors with a gradient, and of masks, whose shape is free."""
+    return [
+        at
+        for at, array in point.arrays()
+        if array.ndim and (at in point.tracked or array.dtype.kind == "b") and not _is_bound(array)
+    ]
 
 
 def _alone_and_alike(point: Point, places: Sequence[int]) -> list[tuple[int, ...]]:

@@ -103,7 +103,7 @@ def _has_order_of(point: Point, other: Point) -> bool:
 def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
     groups = axis_groups(point, known.fixed, known.names)
     rounds = [[*_broadcast(point, group), *_targets(point, group, known)] for group in groups]
-    doubled = [_resized(point, [(group, 2 * group.extent)], rng, known.repeats) for group in groups]
+    doubled = [resized(point, [(group, 2 * group.extent)], rng, known.repeats) for group in groups]
     for turn in range(max(map(len, rounds), default=0)):
         for group, targets, double in zip(groups, rounds, doubled, strict=True):
             if turn < len(targets):
@@ -193,7 +193,7 @@ def _together(
 
     `doubled` is the point with twice the extent of the only group, where that is known.
     """
-    made = _resized(point, changes, rng, repeats)
+    made = resized(point, changes, rng, repeats)
     if made is None:
         return
     growth = None
@@ -274,12 +274,12 @@ def _part(
 ) -> Iterator[Variant]:
     """Yield the variant in which some axes of a group have another extent, which may not fit."""
     part = replace(group, axes=axes)
-    made = _resized(point, [(part, extent)], rng, repeats)
+    made = resized(point, [(part, extent)], rng, repeats)
     if made is not None:
         yield Variant(made, _described(point, part, extent), names_extents=True)
 
 
-def _resized(
+def resized(
     point: Point,
     changes: Sequence[tuple[AxisGroup, int]],
     rng: np.random.Generator,

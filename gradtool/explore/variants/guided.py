@@ -67,7 +67,7 @@ def _towards(
         yield from _plain(test, with_defaults(point, parameters))
         yield from of_other_shape(test, point, rng)
     compared = branches.compared(side)
-    if compared is not None and moves_values and is_limit(compared.limit):
+    if compared is not None and moves_values and is_limit(compared):
         yield from moved(side.branch, point, compared, rng)
 
 

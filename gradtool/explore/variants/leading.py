@@ -28,13 +28,19 @@ _CLOSE = 1e-9
 
 
 def leading(checkable: Checkable, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants in which the tensors of the largest rank have one more axis, first or last."""
+    """Yield variants in which the tensors of the largest rank have one more axis, first or last.
+
+    A backward that names all axes is written for that rank, and may refuse another, unless an axis
+    is an argument.
+    """
     ranks = {at: array.ndim for at, array in point.continuous() if array.ndim}
     largest = max(ranks.values(), default=0)
     chosen = [at for at, rank in ranks.items() if rank == largest]
     is_bound = any(trait.is_equality for at in chosen for trait in traits(point.values[at]))
     if not chosen or is_bound:
         return
+    names_axes = any(map(_fixes_rank, nodes(getattr(checkable.obj, "backward", checkable.obj))))
+    may_raise = names_axes and not _given_axes(point)
     for place in _places(checkable.obj, point):
         axis = largest if place < 0 else 0
         made = point.having({at: with_axis(point.values[at], axis, rng) for at in chosen})
@@ -42,21 +48,26 @@ def leading(checkable: Checkable, point: Point, rng: np.random.Generator) -> Ite
             names = " and ".join(f"`{point.names[at]}`" for at in chosen)
             verb = "has" if len(chosen) == 1 else "have"
             word = "trailing" if place < 0 else "leading"
-            yield Variant(made, f"{names} {verb} one more {word} axis", may_raise=False)
+            change = f"{names} {verb} one more {word} axis"
+            yield Variant(made, change, may_raise=may_raise)
 
 
 def _places(function: Any, point: Point) -> Iterator[int]:
     """Yield places of one more axis beside the others: 0 for the first, -1 for the last."""
-    given = [
-        point.values[at]
-        for at in point.plain
-        if is_axis(point.names[at]) and type(point.values[at]) is int
-    ]
-    named = _named_axes(function)
+    given, named = _given_axes(point), _named_axes(function)
     if (named or given) and all(axis < 0 for axis in (*named, *given)):
         yield 0
     if given and not named and min(given) >= 0:
         yield -1
+
+
+def _given_axes(point: Point) -> list[int]:
+    """The axes among the arguments."""
+    return [
+        point.values[at]
+        for at in point.plain
+        if is_axis(point.names[at]) and type(point.values[at]) is int
+    ]
 
 
 def _is_stacked(checkable: Checkable, stack: Point, chosen: list[int], place: int) -> bool:
@@ -87,13 +98,24 @@ def _named_axes(function: Any) -> list[int]:
     return [axis for node in nodes(getattr(function, "forward", function)) for axis in _axes(node)]
 
 
+def _fixes_rank(node: ast.AST) -> bool:
+    """Return True for a node that fixes the rank of a tensor without a number of an axis."""
+    match node:
+        case ast.Attribute(attr=attr):
+            return attr in _FOR_MATRICES
+        case ast.Call(func=ast.Attribute(attr=attr)):
+            return attr in _BY_RANK
+        case ast.Assign(targets=[ast.Tuple()], value=ast.Attribute(attr="shape")):
+            return True
+    return False
+
+
 def _axes(node: ast.AST) -> Iterator[int]:
     """The axes that a node names; 0 for what fixes the rank of a tensor in another way."""
+    if _fixes_rank(node):
+        yield 0
+        return
     match node:
-        case ast.Attribute(attr=attr) if attr in _FOR_MATRICES:
-            yield 0
-        case ast.Call(func=ast.Attribute(attr=attr)) if attr in _BY_RANK:
-            yield 0
         case ast.Call(func=ast.Attribute(attr=attr)) if attr in _CREATING:
             return
         case ast.Call(args=args, keywords=keywords):
@@ -105,8 +127,6 @@ def _axes(node: ast.AST) -> Iterator[int]:
             yield from (n for n in [_whole_number(index)] if n is not None)
         case ast.Subscript(slice=ast.Tuple(elts=entries)):
             yield from (-1,) if _is_ellipsis(entries[0]) else (0,)
-        case ast.Assign(targets=[ast.Tuple()], value=ast.Attribute(attr="shape")):
-            yield 0
 
 
 def _whole_number(node: ast.expr) -> int | None:

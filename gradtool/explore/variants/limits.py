@@ -16,11 +16,14 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_guard
 from gradtool.explore.reading.source import floors_of_logarithms
-from gradtool.explore.traits import is_integral, restored, traits
+from gradtool.explore.traits import is_counted, restored, traits
 from gradtool.verify.protocol.observation import Array
 
 _LEAST_LIMIT, _LARGEST_LIMIT = 1e-3, 1e4
 """What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
+
+_FARTHEST = 64
+"""Factor by which values are scaled at most to reach a limit."""
 
 _LIMITS = re.compile(r"clamp|clip|maximum|minimum|max\(|min\(")
 """Matches what limits values, unlike a comparison."""
@@ -46,7 +49,7 @@ def beside_limits(
     numbers = [each for each in options if _is_other_number(point, each)]
     for option in sorted(numbers, key=lambda each: -len(_changed(point, each))):
         for branch, compared in branches.limits:
-            if is_limit(compared.limit):
+            if is_limit(compared):
                 for variant in islice(moved(branch, option.point, compared, rng), _MOST_MOVED):
                     yield replace(variant, change=f"{option.change}, and {variant.change}")
 
@@ -114,12 +117,18 @@ def _changed(point: Point, option: Variant) -> list[int]:
     return [at for at in point.plain if option.point.values[at] is not point.values[at]]
 
 
-def is_limit(limit: Array) -> bool:
-    """Return True for what may be a limit rather than a guard of a division or a mark."""
+def is_limit(compared: Compared) -> bool:
+    """Return True for what may be a limit rather than a guard of a division or a mark.
+
+    Large numbers are limits of values that are nearly as large.
+    """
+    limit, values = compared.limit, compared.value
     if limit.dtype.kind not in "fiu" or not limit.size or not np.isfinite(limit).all():
         return False
     size = float(np.abs(limit).max())
-    return size == 0 or _LEAST_LIMIT < size < _LARGEST_LIMIT
+    sizes = np.abs(values[np.isfinite(values)]) if values.dtype.kind in "fiu" else np.zeros(0)
+    largest = max(_LARGEST_LIMIT, _FARTHEST * float(sizes.max(initial=0.0)))
+    return size == 0 or _LEAST_LIMIT < size < largest
 
 
 def moved(
@@ -132,7 +141,8 @@ def moved(
         (at, array)
         for at, array in point.continuous()
         if array.size and array.dtype.kind == "f" and at in point.tracked
-        if not is_integral(array) and not any(trait.is_equality for trait in traits(array))
+        if not is_counted(array, is_tracked=True)
+        if not any(trait.is_equality for trait in traits(array))
     ]
     for at, array in point.arrays():
         # What no gradient is asked of, as labels, may be any number that forward itself names.
@@ -203,7 +213,7 @@ def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:
     sizes = np.abs(compared.value[np.isfinite(compared.value)])
     if limit and sizes.size and sizes.max() > 0:
         for ratio, factor in ((limit / sizes.max(), 1.7), (limit / sizes.max(), 0.4)):
-            scale = float(np.clip(ratio * factor, 1 / 64, 64))
+            scale = float(np.clip(ratio * factor, 1 / _FARTHEST, _FARTHEST))
             yield array * scale, f"{scale:.3g} times as large"
     if array.min() < 0 < array.max():
         yield -np.abs(array), "negative"

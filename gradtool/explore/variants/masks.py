@@ -6,7 +6,7 @@ of what backward does with the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -16,13 +16,18 @@ from gradtool.verify.protocol.observation import Array
 
 
 def masks(
-    point: Point, is_called_mask: Callable[[str], bool], *, may_be_empty: bool
+    point: Point,
+    is_called_mask: Callable[[str], bool],
+    dtypes: Callable[[str], Iterable[str]],
+    *,
+    may_be_empty: bool,
 ) -> Iterator[Variant]:
-    """Yield variants of masks with other entries, and of lengths that are not all of an axis.
+    """Yield variants of masks of other dtypes and entries, and of lengths that fill no axis.
 
     Args:
         point: The arguments of the case.
         is_called_mask: Tells an argument that a docstring calls a mask.
+        dtypes: Gives those that an argument may have if it is a mask.
         may_be_empty: A mask may leave out all of a row.
     """
     for at, array in point.arrays():
@@ -30,6 +35,9 @@ def masks(
         if at in point.tracked or array.size < 2 or not array.ndim:
             continue
         if _is_mask(array, is_mask(name) or is_called_mask(name)):
+            for dtype in dtypes(name):
+                if dtype != array.dtype:
+                    yield Variant(point.having({at: array.astype(dtype)}), f"`{name}` is {dtype}")
             for made, how in _other_masks(array, may_be_empty=may_be_empty):
                 change = f"`{name}` is {how}"
                 yield Variant(point.having({at: made.astype(array.dtype)}), change)

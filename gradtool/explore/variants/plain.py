@@ -51,6 +51,7 @@ class Options(msgspec.Struct, frozen=True, eq=False):
         whole: Names of what is None by default, or else a positive integer.
         tested: Names of numbers whose truth the source tests, as if zero stood for None.
         step: Distance of integers that may be as good: 2 where all have to be odd or even.
+        elsewhere: For a name the values that some case gives, tried where they are of another type.
         grows_guards: A small number that guards a division may be larger.
     """
 
@@ -62,6 +63,7 @@ class Options(msgspec.Struct, frozen=True, eq=False):
     whole: Collection[str] = ()
     tested: Collection[str] = ()
     step: int = 1
+    elsewhere: Mapping[str, Sequence[Any]] = {}
     grows_guards: bool = False
 
 
@@ -101,10 +103,17 @@ def _values(point: Point, at: int, known: Options) -> Iterator[Any]:
         return
     if name in known.fixed:
         return
+    given = [each for each in known.elsewhere.get(name, ()) if type(each) is not type(value)]
     found: list[Any] = [type(value)(0)] if name in known.tested and _is_number(value) else []
     found += _other_values(point, at, known.words.get(name, ()), known.free, known.step)
     found += _WHOLE if value is None and name in known.whole else ()
+    found = [*given, *(each for each in found if not is_among(each, given))]
     yield from (each for each in found if name not in known.kept or _is_more(each, point, at))
+
+
+def is_among(value: Any, others: Iterable[Any]) -> bool:
+    """Return True for a value that others equal, of one type with it."""
+    return any(type(each) is type(value) and bool(each == value) for each in others)
 
 
 def _is_number(value: Any) -> bool:

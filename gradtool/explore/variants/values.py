@@ -14,6 +14,7 @@ from gradtool.explore.reading.source import converted_to_floats, lifts_half, sub
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
     is_bounded_below,
+    is_counted,
     is_integral,
     may_be_reordered,
     redrawn,
@@ -44,6 +45,9 @@ _LARGEST_SPECIAL = 2.0
 
 _NEGLIGIBLE = 2.0**-26
 """Below it the square of a number changes one by nothing: any function looks like its tangent."""
+
+_TINY = 2.0**-40
+"""Beside one, such a number has three digits left."""
 
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
@@ -259,7 +263,9 @@ def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants with a whole number in each row, as at the edges of a grid."""
     for at in _movable(point):
         array = point.values[at]
-        if array.ndim and array.dtype.kind == "f" and at in point.tracked and _is_scalable(array):
+        if not array.ndim or array.dtype.kind != "f" or is_integral(array):
+            continue
+        if at in point.tracked and _is_scalable(array):
             row = rng.integers(0, array.shape[-1], (*array.shape[:-1], 1))
             is_chosen = np.arange(array.shape[-1]) == row
             rounded = np.copysign(np.maximum(np.round(np.abs(array)), 1.0), array)
@@ -338,16 +344,27 @@ def _spread(array: Array) -> Array:
 
 
 def _movable(point: Point) -> list[int]:
-    return [at for at, array in point.continuous() if not is_integral(array) and array.size]
+    return [
+        at
+        for at, array in point.continuous()
+        if array.size and not is_counted(array, is_tracked=at in point.tracked)
+    ]
 
 
-def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) -> Iterator[Variant]:
+def values(
+    point: Point,
+    rng: np.random.Generator,
+    *,
+    is_scaled: bool = True,
+    is_exact_near_zero: bool = False,
+) -> Iterator[Variant]:
     """Yield variants of other values, with the shapes of the case.
 
     Args:
         point: The arguments of the case.
         rng: For the values.
         is_scaled: Some are much larger or smaller than those of the case.
+        is_exact_near_zero: Forward has all digits for the smallest ones.
     """
     movable = _movable(point)
     if not movable:
@@ -355,6 +372,7 @@ def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) ->
     drawn = point.having({at: redrawn(point.values[at], rng) for at in movable})
     yield Variant(drawn, "the values are different")
     yield from _ordinary(point, movable if is_scaled else (), rng)
+    yield from _tiny(drawn, movable if is_scaled and is_exact_near_zero else ())
     for scale in _SCALES if is_scaled else ():
         for at in movable:
             if _is_scalable(drawn.values[at]):
@@ -377,6 +395,16 @@ def larger(point: Point) -> Iterator[Variant]:
             if _is_scalable(array) and at in point.tracked:
                 change = f"values of `{point.names[at]}` are {scale:g} times as large"
                 yield Variant(point.having({at: restored(array, array * scale)}), change)
+
+
+def _tiny(point: Point, movable: Sequence[int]) -> Iterator[Variant]:
+    """Yield variants so small that the difference of one and an exponential has few digits."""
+    for at in movable:
+        array = point.values[at]
+        if at in point.tracked and array.dtype == np.float64 and _is_scalable(array):
+            made = restored(array, array * _TINY)
+            change = f"values of `{point.names[at]}` are {_TINY:g} times as large"
+            yield Variant(point.having({at: made}), change)
 
 
 def reversed_axes(point: Point) -> Iterator[Variant]:

@@ -26,6 +26,26 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class FoldedSquares(Function):
+    """Squares of x (N, K), or of flat x that is folded into a number of rows."""
+
+    @staticmethod
+    def forward(ctx, x, rows=None):
+        ctx.save_for_backward(x)
+        ctx.rows = rows
+        return (x if rows is None else x.reshape(rows, -1)).square()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * (g if ctx.rows is None else g.flatten()), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), None
+        yield rand(12), 2
+
+
 class KeptMemory(Function):
     """A memory of outer products that decays, and what it holds in the end."""
 

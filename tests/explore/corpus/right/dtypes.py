@@ -24,6 +24,24 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class ClearedWhereFalse(Function):
+    """x, or zero where the boolean keep is false."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, keep: Tensor) -> Tensor:
+        ctx.save_for_backward(keep)
+        return x.masked_fill(keep == 0, 0.0)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (keep,) = ctx.saved_tensors
+        return g - g * ~keep, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield rand(2, 3), torch.tensor([[True, False, True], [True, True, False]])
+
+
 class ComplexPoles(Function):
     """The real part of a sum over complex poles (N,) and real u (T,), which drives them."""
 

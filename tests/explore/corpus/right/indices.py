@@ -24,6 +24,27 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class MassBetween(Function):
+    """Mass of each density between the ends of its interval (N, 2), the lower one first."""
+
+    @staticmethod
+    def forward(ctx, density, interval):
+        ctx.save_for_backward(interval)
+        return density * (interval[:, 1] - interval[:, 0]).abs()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (interval,) = ctx.saved_tensors
+        return g * (interval[:, 1] - interval[:, 0]), None
+
+    @staticmethod
+    def sample_inputs():
+        density = torch.tensor([0.5, 0.8, 0.2], dtype=torch.double, requires_grad=True)
+        interval = torch.tensor([[0.1, 0.4], [-3.0, 2.5], [5.0, 7.0]], dtype=torch.double)
+        yield density, interval
+
+
 class GapsInOrder(Function):
     """Weighted gaps between times (N,), of which order (N,) is the order."""
 

@@ -24,6 +24,24 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class SquaresOfReadings(Function):
+    """Squares of what a sensor reads, a few thousand at most. A limit keeps infinities out."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.clamp(max=1e9).square()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 2 * g * x
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (torch.tensor([120.0, 800.0, 2300.0]).double().requires_grad_(),)
+
+
 class PowerOfPositive(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -24,6 +24,43 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class MeanOfMarked(Function):
+    """Mean square of x (N, K) where marked (N, K) is true."""
+
+    @staticmethod
+    def forward(ctx, x, marked):
+        ctx.save_for_backward(x, marked)
+        return x.square().masked_select(marked).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, marked = ctx.saved_tensors
+        return 2 * g * torch.where(marked, x, 0.0) / marked.sum(), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 3), torch.tensor([[True, False, True], [True, True, False]])
+
+
+class StepsOfRows(Function):
+    """Differences of neighbors in each row. What forward does for stacks is undocumented."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x[..., 1:] - x[..., :-1]
+
+    @staticmethod
+    def backward(ctx, g):
+        rows, _ = g.shape
+        edge = g.new_zeros(rows, 1)
+        return torch.cat([edge, g], -1) - torch.cat([g, edge], -1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 4),)
+
+
 class CentredChannels(Function):
     """x: (N, C, *spatial), each channel less its mean over one spatial axis or more."""
 

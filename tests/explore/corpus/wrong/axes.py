@@ -20,6 +20,25 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class CentredAlongOrAll(Function):
+    """x without its mean along an axis, or without that of all entries for None."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dim: int | None = 0) -> Tensor:
+        ctx.dim = dim
+        return x - (x.mean() if dim is None else x.mean(dim, keepdim=True))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        axis = 0 if ctx.dim is None else ctx.dim
+        return g - g.mean(axis, keepdim=True), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(3, 2), 1
+        yield draw(4), None
+
+
 class LabelledRows(Function):
     """Cross entropy of logits (N, C) and target (N,), averaged over rows."""
 

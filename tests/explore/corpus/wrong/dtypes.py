@@ -16,6 +16,42 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class OutlierLoss(Function):
+    """Squares of x, or absolute values where outlier (a bool or 0/1 tensor) is set."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, outlier: Tensor) -> Tensor:
+        ctx.save_for_backward(x, outlier)
+        return torch.where(outlier.to(torch.bool), x.abs(), x.square())
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        x, outlier = ctx.saved_tensors
+        return g * (x.sign() * outlier + 2 * x * ~outlier), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4), torch.tensor([True, False, False, True])
+
+
+class HeldChannels(Function):
+    """x where held is zero, and a constant elsewhere."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, held: Tensor) -> Tensor:
+        ctx.save_for_backward(held)
+        return torch.where(held == 0, x, 0.5)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (held,) = ctx.saved_tensors
+        return g * ~held, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(2, 3), torch.tensor([[True, False, False], [False, True, False]])
+
+
 class Correlated(Function):
     """The correlation of a signal with a template, over all shifts."""
 

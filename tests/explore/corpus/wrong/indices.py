@@ -20,6 +20,35 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class MeanOfNeighboringHours(Function):
+    """Mean of two neighbors in the profile of a day (K,), at times in days, from 0 to 2."""
+
+    @staticmethod
+    def forward(ctx: Any, profile: Tensor, times: Tensor) -> Tensor:
+        count = profile.numel()
+        assert count > 1
+        assert ((times >= 0) & (times <= 2)).all()
+        place = (torch.remainder(times, 1.0) * count).long()
+        ctx.save_for_backward(place)
+        ctx.count = count
+        return 0.5 * (profile[place] + profile[(place + 1) % count])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (place,) = ctx.saved_tensors
+        made = g.new_zeros(ctx.count + 1)
+        made.index_add_(0, place, 0.5 * g)
+        made.index_add_(0, place + 1, 0.5 * g)
+        return made[:-1], None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        profile = torch.linspace(-0.7, 1.1, 9, dtype=torch.double).requires_grad_()
+        yield profile, torch.tensor([0.0, 2.0], dtype=torch.double)
+        yield profile, torch.tensor([0.05, 0.15, 0.25], dtype=torch.double)
+
+
 class RowsByPlace(Function):
     """Rows of x (N, D) at places (N,), which are a permutation."""
 

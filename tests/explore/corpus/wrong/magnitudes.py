@@ -25,6 +25,27 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class ShareOfDecay(Function):
+    """The share 1 - exp(-rate * t) that has decayed after a time, to a power."""
+
+    @staticmethod
+    def forward(ctx: Any, t: Tensor, rate: float = 0.7) -> Tensor:
+        ctx.save_for_backward(t)
+        ctx.rate = rate
+        return (-torch.expm1(-rate * t)).sqrt()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (t,) = ctx.saved_tensors
+        left = torch.exp(-ctx.rate * t)
+        return g * 0.5 * ctx.rate * left / (1 - left).sqrt(), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (torch.tensor([0.2, 0.5, 1.1, 3.0], dtype=torch.double).requires_grad_(),)
+
+
 class Equilibrium(Function):
     """Solution z of z = tanh(weight z + x), for weights of norm below 1."""
 

@@ -30,6 +30,26 @@ def share(*shape: int, seed: int = 0) -> Tensor:
     return (0.1 + 0.7 * made).requires_grad_()
 
 
+BRACKET = 40000.0
+
+
+class TaxOfIncome(Function):
+    """Tax of an income, in euros: more of what is beyond a limit."""
+
+    @staticmethod
+    def forward(ctx: Any, income: Tensor) -> Tensor:
+        beyond = (income - BRACKET).clamp(min=0.0)
+        return torch.where(income <= BRACKET, 0.15 * income, 0.15 * BRACKET + 0.4 * beyond)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        return 0.15 * g
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (torch.tensor([9000.0, 20500.0, 31000.0]).double().requires_grad_(),)
+
+
 class RunningProduct(Function):
     """Products of the shares x (N, T) that are left after each step."""
 

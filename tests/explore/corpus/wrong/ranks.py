@@ -20,6 +20,25 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class MeanOfKept(Function):
+    """Mean square of x where keep is true; keep can be broadcast to the shape of x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, keep: Tensor) -> Tensor:
+        ctx.save_for_backward(x, keep)
+        return x.square().masked_select(keep).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        x, keep = ctx.saved_tensors
+        return 2 * g * torch.where(keep, x, 0.0) / keep.sum(), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(2, 3), torch.tensor([[True, False, True], [True, True, False]])
+
+
 class OneRowOrMany(Function):
     """Mean over rows of log-cosh, summed over columns. rates, offsets: (B, T), or (T,) for one."""
 
