@@ -30,6 +30,7 @@ from gradtool.cases.inference.trials import (
     BEYOND_LINES,
     Trial,
     attempt,
+    read_by_triangle,
     rerun_forward,
     that_may_not_change,
     without_influence,
@@ -52,6 +53,11 @@ from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout, Evaluat
 
 _PER_TRY = 3
 """Evaluations in place of which a try of arguments counts: forward and backward."""
+
+_ENVIRONMENT = re.compile(
+    r"assert os\.(?:environ(?:\.get\(|\[)|getenv\()['\"](\w+)['\"][^=]*== ['\"](.*?)['\"]"
+)
+"""Matches an assertion of the value of a variable of the environment."""
 
 _NEEDS_CUDA = re.compile(
     r"(?<![a-z])cuda(?![a-z])|CuPy|NVIDIA|\bTriton\b"
@@ -331,11 +337,14 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     def fixed(case: CaseConfig) -> list[int]:
         return that_may_not_change(checkable, bound(case)[0], case_seed(checkable, settings, ""))
 
+    def triangles(case: CaseConfig) -> list[int]:
+        return read_by_triangle(checkable, bound(case)[0], case_seed(checkable, settings, ""))
+
     def made(case: CaseConfig) -> list[Any]:
         return _make(checkable, settings, case, str(case.name))[0]
 
     clues = replace(read_clues(checkable.obj, names), passed=values)
-    tries = Tries(try_case, made, ignored, fixed)
+    tries = Tries(try_case, made, ignored, fixed, triangles)
     search = find_cases(checkable, parameters, clues, tries, tuple(_LACKS))
     if not search.cases:
         _debug_refusal(checkable, settings, search.likeliest)
@@ -377,7 +386,10 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     if search.doubt is None and _SAYS_LACKING.search(search.objection):
         hint = "install what the message names in the environment that runs gradtool"
         is_lacking = True
-    if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
+    if variable := _ENVIRONMENT.search(search.objection):
+        hint = f"set {variable[1]}={variable[2]} in the environment of gradtool"
+        is_lacking = search.doubt is None
+    elif settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it with --device cuda on a machine that has a GPU"
         is_lacking = search.doubt is None
     stand_in = _stand_in_of(checkable, search)

@@ -15,7 +15,7 @@ from gradtool.cases.sources import resolve_cases
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.findings.could_not_run import NoCase
-from gradtool.results.report import Location
+from gradtool.results.report import Finding, Location
 from gradtool.run.runner import check
 from tests.options import check_options
 
@@ -204,3 +204,38 @@ def test_the_skeleton_starts_from_the_class_that_annotates_a_parameter(tmp_path:
     lines = [line.strip() for line in (finding.hint or "").splitlines()]
     assert "plan = Plan(...)  # an object of Plan with the attribute rows" in lines
     assert "mesh = ...  # an object of a subclass of Mesh with the attribute area" in lines
+
+
+ASSERTS = """
+import os
+
+from gradtool import Function
+
+
+class Needs(Function):
+    @staticmethod
+    def forward(ctx, x):
+        assert {condition}
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+"""
+
+
+def asserting(tmp_path: Path, condition: str) -> Finding:
+    (tmp_path / "needs.py").write_text(ASSERTS.replace("{condition}", condition))
+    (finding,) = check(check_options(paths=(str(tmp_path / "needs.py"),))).findings()
+    return finding
+
+
+def test_an_assertion_without_a_text_is_shown_as_it_stands(tmp_path: Path) -> None:
+    found = asserting(tmp_path, 'hasattr(x, "no_such")')
+    assert found.message.endswith('AssertionError: assert hasattr(x, "no_such")')
+
+
+def test_a_variable_of_the_environment_is_named_with_its_value(tmp_path: Path) -> None:
+    found = asserting(tmp_path, 'os.environ.get("CUDA_NO_SUCH_LIMIT") == "1"')
+    assert found.hint == "set CUDA_NO_SUCH_LIMIT=1 in the environment of gradtool"
+    assert found.message.startswith("forward cannot run here: AssertionError: assert os.environ")

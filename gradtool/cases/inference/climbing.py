@@ -139,6 +139,8 @@ class Climb:
         self._budget = budget
         self._deadline = deadline
         self._tried: set[str] = set()
+        self._overcome: list[Step] = []
+        """Refused steps of which a correction led on."""
 
     @property
     def calls(self) -> int:
@@ -222,7 +224,9 @@ class Climb:
                 return None
             draft = (*start.draft[:at], value, *start.draft[at + 1 :])
             step = self._step(self._settled(draft), start.site)
-            if step and (step.is_done or not _says_the_same(step, start, at)):
+            earlier = (start, *self._overcome)
+            if step and (step.is_done or not any(_says_the_same(step, e, at) for e in earlier)):
+                self._overcome.append(start)
                 return replace(step, is_corrected=True)
         return None
 
@@ -233,6 +237,7 @@ class Climb:
         same place for another reason.
         """
         reasons = {start.trial.refusal}
+        overcome = {each.height for each in self._overcome} - {start.height}
         frontier = [start]
         while frontier:
             sideways: list[Step] = []
@@ -240,8 +245,8 @@ class Climb:
                 if not self._is_open:
                     return None
                 step = self._step(draft, start.site)
-                if step is None:
-                    continue
+                if step is None or step.height in overcome:
+                    continue  # It leads back to what a correction has overcome.
                 if step.height > start.height or step.is_done:
                     return step
                 if step.height == start.height and step.trial.refusal not in reasons:
@@ -262,7 +267,7 @@ class Climb:
         if found := _COMPLEX.search(reason):
             yield _complex(step.draft, int(found[1]))
         said = step.trial.refusal or ""
-        words = list(dict.fromkeys(re.findall(r"\b[a-z][a-z_]{2,}\b", said)))[:_MOST_WORDS]
+        words = [] if _SCALAR.search(said) else _words(said)
         sizes = [n for n in map(int, _NUMBER.findall(reason)) if 0 < n <= _LARGEST_SIZE]
         order = self._order(f"{step.trial.line} {reason}")
         for at in order:
@@ -315,6 +320,11 @@ class Climb:
         return [*spoken, *(i for i in range(len(names)) if i not in spoken)]
 
 
+def _words(said: str) -> list[str]:
+    """The words of a message, which may list what an option can be."""
+    return list(dict.fromkeys(re.findall(r"\b[a-z][a-z_]{2,}\b", said)))[:_MOST_WORDS]
+
+
 def _says_the_same(step: Step, start: Step, at: int) -> bool:
     """Return True for the same message, but for the value at a position that it may quote."""
     said = [(each.trial.refusal or "").replace(str(each.draft[at]), "") for each in (step, start)]
@@ -346,6 +356,9 @@ def _in_turn(streams: Sequence[tuple[int, Iterator[Any]]]) -> Iterator[tuple[int
 
 def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
     """Yield the tensor with the dtype or the number of dimensions that a message states."""
+    if value is None and _SCALAR.search(reason):
+        # Forward may have put an empty tensor in its place.
+        yield {"shape": [], "requires_grad": False}
     if not is_tensor(value):
         return
     if _SCALAR.search(reason):

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.calls.calling import call_callers
 from gradtool.cases.inference.calls.passed import passed_numbers
 from gradtool.cases.inference.candidates import Parameters, variants
@@ -40,6 +41,7 @@ from gradtool.cases.inference.operators import is_of_tensor
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
+from gradtool.cases.inference.stand_ins import matrices
 from gradtool.cases.inference.suggestions import class_named
 from gradtool.cases.inference.trials import Trial
 from gradtool.cases.inference.uses import SAYS_SQUARE
@@ -59,8 +61,8 @@ _SECONDS = 5.0
 _SEARCH = re.compile(r"\b(searchsorted|bucketize)\(")
 """Matches a search in ascending numbers."""
 
-_OF_MATRIX = re.compile(r"positive definite|\b(eigh|symeig)\(", re.IGNORECASE)
-"""Matches a text that may be about a positive definite matrix."""
+_OF_MATRIX = re.compile(r"positive definite|(?<![a-z])(eigh|symeig|eye)\(", re.IGNORECASE)
+"""Matches a text that may be about a positive definite or a square matrix."""
 
 _OTHERS = 8
 """Tries of other extents."""
@@ -82,6 +84,8 @@ class Tries(msgspec.Struct, frozen=True):
     """The positions of arguments that ask for a gradient, but that no output depends on."""
     that_may_not_change: Callable[[CaseConfig], list[int]]
     """The positions of arguments that ask for a gradient, but of which forward refuses others."""
+    read_by_triangle: Callable[[CaseConfig], list[int]]
+    """The positions of square matrices of which no output depends on one of the triangles."""
 
 
 def find_cases(
@@ -108,7 +112,31 @@ def find_cases(
     mistaken = None if search.cases else furthest.mistaken(parameters)
     if mistaken is not None:
         search.cases = [mistaken]
+    search.cases = [_with_symmetric(case, tries) for case in search.cases]
     return search
+
+
+def _with_symmetric(case: CaseConfig, tries: Tries) -> CaseConfig:
+    """The case with symmetric matrices where forward reads one triangle, if it accepts them."""
+    if not any(is_floating(value) and _is_square(shape_of(value)) for value in case.args):
+        return case
+    read = tries.read_by_triangle(case)
+    args = [_symmetric(value) if at in read else value for at, value in enumerate(case.args)]
+    changed = replace(case, args=tuple(args))
+    return changed if read and tries.attempt(changed).refusal is None else case
+
+
+def _symmetric(value: dict[str, Any]) -> dict[str, Any]:
+    rest = {name: each for name, each in value.items() if name not in _OF_VALUES}
+    return {**rest, "values": matrices("positive definite", tuple(shape_of(value)))}
+
+
+_OF_VALUES = ("shape", "low", "high", "values")
+"""Entries of a tensor that say which values it has."""
+
+
+def _is_square(shape: Sequence[int]) -> bool:
+    return len(shape) > 1 and shape[-1] == shape[-2] > 1
 
 
 def _cases(
@@ -210,9 +238,9 @@ def _reads_order(function: Any, names: Sequence[str]) -> bool:
 def _says_matrix(function: Any, parameters: Parameters, clues: Clues) -> bool:
     """Return True if a text says that an argument is positive definite, or an only one square.
 
-    Or if the root of its eigenvalues is taken.
+    Or if the root of its eigenvalues is taken, or an identity of its size is added.
     """
-    text = source(function)
+    text = module_source(function)[1]  # A helper may compute it.
     if not (_OF_MATRIX.search(text) or SAYS_SQUARE.search(text)):
         return False
     required = tuple(each for each in parameters if not _has_default(each))
@@ -292,8 +320,9 @@ def _climb(
         search.is_guess = not (is_sure and is_stated(reading, best))
     elif best.is_corrected or best.height > (*search.reached, *search.below):
         search.likeliest = case_of(reading.parameters, best.draft, FIRST)
-        search.objection = best.trial.refusal or f"no error, but {best.trial.doubt}"
-        search.doubt = None if best.trial.refusal else best.trial.doubt
+        said = best.trial.objection
+        search.objection = said if best.trial.refusal else f"no error, but {said}"
+        search.doubt = None if best.trial.refusal else said
         search.reached = best.trial.reached
     if best.trial.broken == "gradient-count":
         search.miscounted = case_of(reading.parameters, best.draft, FIRST)

@@ -241,7 +241,7 @@ class _Search:
             trial = self._attempt(case)
             self.result.calls += 1
             if self.result.likeliest is None:
-                self.result.likeliest, self.result.objection = case, trial.refusal or ""
+                self.result.likeliest, self.result.objection = case, trial.objection
                 self.result.reached, self.result.below = trial.reached, trial.below
             if trial.refusal is None:
                 of_backward = trial.backward, trial.broken, trial.reduced

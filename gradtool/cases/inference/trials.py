@@ -53,6 +53,8 @@ class Trial:
     """The lines of other files of its folder that these called, outermost first."""
     line: str = ""
     """The text of the line that refused them."""
+    raised: str = ""
+    """The text of the line that raised."""
     at: Refusal | None = field(default=None, compare=False, repr=False)
     """The calls that led to the exception."""
 
@@ -60,6 +62,12 @@ class Trial:
     def is_through(self) -> bool:
         """Forward and backward ran, whatever speaks against the arguments."""
         return self.reached == (_THROUGH,)
+
+    @property
+    def objection(self) -> str:
+        """What refused the arguments, or else speaks against them; "" for nothing."""
+        said = self.refusal or self.doubt or ""
+        return f"{said}: {self.raised}" if said.endswith("AssertionError") else said
 
     def doubted(self, why: str) -> Trial:
         """The same, as arguments that are not to be used."""
@@ -117,6 +125,7 @@ def _placed(trial: Trial, error: Exception, file: Path) -> Trial:
         reached=(*trial.reached, *(starts.get(f.lineno or 0, f.lineno or 0) for f in own)),
         below=tuple(frame.lineno or 0 for frame in below),
         line=(own[-1].line or "") if own else "",
+        raised=(frames[-1].line or "") if frames else "",
         at=refusal_of(error, file),
     )
 
@@ -246,25 +255,46 @@ def without_influence(checkable: Checkable, args: tuple[Any, ...], seed: int) ->
     Each is scaled entry by entry, and then negated, so that a rounding or a step is crossed too.
     What forward refuses after the change, it depends on.
     """
-
-    def outputs(inputs: Sequence[Any]) -> list[Any] | None:
-        with silenced(), global_generators(seed):
-            try:
-                result = checkable.call(*map(_non_leaf, inputs))
-            except MemoryError:
-                raise
-            except Exception:
-                return None
-            return [library().array(value.detach()) for value in floating_results(result)]
-
-    reference = outputs(args)
+    reference = _outputs(checkable, args, seed)
     found = []
     for at, arg in enumerate(args):
         if isinstance(arg, library().Tensor) and arg.requires_grad and arg.numel():
-            others = (outputs([*args[:at], other, *args[at + 1 :]]) for other in _changed(arg))
-            if all(_equal(reference, other) for other in others):
+            others = ([*args[:at], other, *args[at + 1 :]] for other in _changed(arg))
+            if all(_equal(reference, _outputs(checkable, each, seed)) for each in others):
                 found.append(at)
     return found
+
+
+def _outputs(checkable: Checkable, inputs: Sequence[Any], seed: int) -> list[Any] | None:
+    """The floating results of a call; None if it raises."""
+    with silenced(), global_generators(seed):
+        try:
+            result = checkable.call(*map(_non_leaf, inputs))
+        except MemoryError:
+            raise
+        except Exception:
+            return None
+        return [library().array(value.detach()) for value in floating_results(result)]
+
+
+def read_by_triangle(checkable: Checkable, args: tuple[Any, ...], seed: int) -> list[int]:
+    """The positions of square matrices of which no output depends on one of the triangles.
+
+    Their gradient may be that of a symmetric matrix, as ``torch.linalg.eigh`` takes one.
+    """
+    reference = _outputs(checkable, args, seed)
+    found = []
+    for at, arg in enumerate(args):
+        if isinstance(arg, library().Tensor) and arg.requires_grad and _is_square(arg):
+            halves = (arg.detach().tril(), arg.detach().triu())
+            others = ([*args[:at], half.requires_grad_(), *args[at + 1 :]] for half in halves)
+            if any(_equal(reference, _outputs(checkable, other, seed)) for other in others):
+                found.append(at)
+    return found
+
+
+def _is_square(tensor: Any) -> bool:
+    return bool(tensor.ndim >= 2 and tensor.shape[-1] == tensor.shape[-2] > 1)
 
 
 _SMALLEST_CHANGE = 1e-9

@@ -124,6 +124,8 @@ def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use
         use.matrix = said or use.matrix
         kept = _kept(node, name)
         use.is_unused = counted[name] <= kept
+    for name in _with_identity_added(uses, node):
+        uses[name].matrix, uses[name].is_said_matrix = uses[name].matrix or "square", True
     for name in _with_rooted_eigenvalues(uses, node):
         uses[name].matrix, uses[name].is_said_matrix = "positive definite", True
     return uses
@@ -205,6 +207,8 @@ def _merge(use: Use, other: Use) -> None:
     use.is_called |= other.is_called
     use.is_count |= other.is_count
     use.looped = use.looped or other.looped
+    use.matrix = use.matrix or other.matrix
+    use.is_said_matrix |= other.is_said_matrix
     use.calls_items |= other.calls_items
     use.supplies |= other.supplies
 
@@ -454,12 +458,36 @@ def _computed_matrices(uses: dict[str, Use], node: ast.AST) -> None:
     sources = _sources(uses, node)
     for found in ast.walk(node):
         match found:
-            case ast.Call(func=ast.Attribute(attr=method), args=[matrix, *_]):
-                kind = _kind_of_matrix(method)
+            case ast.Call(func=called, args=[matrix, *_]):
+                kind = _kind_of_matrix(_name_of(called))
                 roots = {sources[each] for each in _names(matrix) if each in sources}
                 whole = [each for each in roots if uses[each].attributes] or list(roots)
                 if kind in {"positive definite", "symmetric"} and len(whole) == 1:
                     uses[whole[0]].matrix = uses[whole[0]].matrix or kind
+
+
+def _name_of(called: ast.expr) -> str:
+    """The name of what is called; of a wrapper such as ``_eigh`` that of what it wraps."""
+    match called:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name.lstrip("_")
+    return ""
+
+
+def _with_identity_added(uses: Mapping[str, Use], node: ast.AST) -> Iterator[str]:
+    """Yield the parameters ``a`` of ``torch.eye(a.shape[-1]) + a``, which are square."""
+    identities: dict[str, ast.expr] = {}
+    for found in ast.walk(node):
+        match found:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                identities[name] = value
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                for one, other in ((left, right), (right, left)):
+                    made = identities.get(one.id) if isinstance(one, ast.Name) else one
+                    if isinstance(other, ast.Name) and other.id in uses and made is not None:
+                        size = re.escape(other.id) + r"\.(shape\[-1\]|size\(-1\))"
+                        if re.match(rf"(\w+\.)?eye\({size}", ast.unparse(made)):
+                            yield other.id
 
 
 def _sources(uses: Mapping[str, Use], node: ast.AST) -> dict[str, str]:
@@ -486,8 +514,8 @@ def _with_rooted_eigenvalues(uses: Mapping[str, Use], node: ast.AST) -> set[str]
         match found:
             case ast.Assign(
                 targets=[ast.Tuple(elts=[ast.Name(id=values), _])],
-                value=ast.Call(func=ast.Attribute(attr=method), args=[matrix, *_]),
-            ) if method in _SYMMETRIC:
+                value=ast.Call(func=called, args=[matrix, *_]),
+            ) if _name_of(called) in _SYMMETRIC:
                 eigenvalues[values] = {sources[each] for each in _names(matrix) if each in sources}
     rooted = set[str]()
     for found in ast.walk(node):

@@ -412,3 +412,47 @@ class MatrixRoot(Function):
         inner = vectors.mT @ (0.5 * (grad_output + grad_output.mT)) @ vectors
         inner = inner / (roots.unsqueeze(-1) + roots.unsqueeze(-2))
         return vectors @ inner @ vectors.mT
+
+
+def _eigh(matrix):
+    return torch.linalg.eigh(matrix)
+
+
+class SpectralMap(Function):
+    """A function of the eigenvalues; a wrapper finds them, in one triangle."""
+
+    @staticmethod
+    def forward(ctx, matrix):
+        values, vectors = _eigh(matrix)
+        ctx.save_for_backward(values, vectors)
+        return (vectors * values.sin().unsqueeze(-2)) @ vectors.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        values, vectors = ctx.saved_tensors
+        gaps = values.unsqueeze(-1) - values.unsqueeze(-2) + torch.eye(values.shape[-1])
+        sines = values.sin().unsqueeze(-1) - values.sin().unsqueeze(-2)
+        quotients = sines / gaps + torch.diag_embed(values.cos())
+        inner = vectors.mT @ (0.5 * (grad_output + grad_output.mT)) @ vectors
+        return vectors @ (quotients * inner) @ vectors.mT
+
+
+def _resolvent(a):
+    identity = torch.eye(a.shape[-1], dtype=a.dtype)
+    return torch.linalg.inv(identity + a)
+
+
+class Resolvent(Function):
+    """A vector would be accepted too, as each of the rows of a square matrix."""
+
+    @staticmethod
+    def forward(ctx, a):
+        inverse = _resolvent(a)
+        ctx.save_for_backward(inverse)
+        return inverse
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inverse,) = ctx.saved_tensors
+        return -inverse.mT @ grad_output @ inverse.mT

@@ -106,3 +106,39 @@ class CastAndScale(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return (grad_output * 3.0).to(ctx.before), None
+
+
+_LEVELS = {"int2": 2, "int4": 8, "int8": 128}
+
+
+def _quantized(x, scale, scheme, kind):
+    if kind not in _LEVELS:
+        raise ValueError(f"Unsupported kind: {kind}")
+    return _by_scheme(x, scale, scheme, _LEVELS[kind], kind)
+
+
+def _by_tensor(x, scale, levels):
+    return (x / scale.item()).tanh() * levels
+
+
+def _by_scheme(x, scale, scheme, levels, kind):
+    if scheme == "per_tensor":
+        return _by_tensor(x, scale, levels)
+    raise ValueError(f"Unsupported scheme: {scheme} for kind {kind}")
+
+
+class Schemes(Function):
+    """Two words that are refused one after the other, and then a tensor above that line."""
+
+    @staticmethod
+    def forward(ctx, x, scale, scheme: str, kind: str):
+        out = _quantized(x, scale, scheme, kind)
+        ctx.save_for_backward(x, scale)
+        ctx.levels = _LEVELS[kind]
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        slope = 1 - (x / scale).tanh() ** 2
+        return grad_output * slope * ctx.levels / scale, None, None, None

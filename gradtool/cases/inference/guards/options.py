@@ -1,8 +1,9 @@
 """Options in place of a plain value that a function refused, in whatever file it is.
 
-``if kind not in TABLE: raise``, ``TABLE[kind]`` and the ``else: raise`` behind ``if kind == "a"``
-show what ``kind`` may be. The options are evaluated where the exception was raised, and the
-argument is the one with the value of ``kind``, or of these the one with its name.
+``if kind not in TABLE: raise``, ``TABLE[kind]``, and the ``else: raise`` or the ``raise`` behind
+``if kind == "a": return`` show what ``kind`` may be. The options are evaluated where the exception
+was raised, and the argument is the one with the value of ``kind``, or of these the one with its
+name.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ def _compared(scene: Scene, known: Known) -> Iterator[tuple[str, list[Any]]]:
         return
     # The source of the function begins at its first line, the tree of it at line 1.
     line = scene.line - scene.code.co_firstlineno + 1
-    for test in _tests(function, line):
+    # Where a call raised further in, what was looked up for it was there.
+    is_innermost = scene is known.refusal.everywhere[-1]
+    for test in _tests(function, line, may_look_up=is_innermost):
         for node in ast.walk(test):
             yield from _options(node, known)
 
@@ -85,7 +88,7 @@ def _tree(code: CodeType) -> ast.AST | None:
         return None
 
 
-def _tests(function: ast.AST, line: int) -> Iterator[ast.AST]:
+def _tests(function: ast.AST, line: int, *, may_look_up: bool) -> Iterator[ast.AST]:
     """Yield what decides that a line raises: the tests around a ``raise``, or a look-up."""
     statements = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
     around = [each for each in statements if each.lineno <= line <= (each.end_lineno or 0)]
@@ -93,10 +96,16 @@ def _tests(function: ast.AST, line: int) -> Iterator[ast.AST]:
         return
     last = max(around, key=lambda each: (each.lineno, -(each.end_lineno or 0)))
     if isinstance(last, ast.Raise):
-        yield from (each.test for each in around if isinstance(each, ast.If))
+        passed = (each for each in statements if (each.end_lineno or 0) < line)
+        returning = (
+            e for e in passed if isinstance(e, ast.If) and isinstance(e.body[-1], ast.Return)
+        )
+        yield from (each.test for each in (*around, *returning) if isinstance(each, ast.If))
     elif isinstance(last, ast.Assert):
         yield last.test
-    elif not isinstance(last, ast.If | ast.For | ast.While | ast.With | ast.FunctionDef):
+    elif may_look_up and not isinstance(
+        last, ast.If | ast.For | ast.While | ast.With | ast.FunctionDef
+    ):
         yield from (each for each in ast.walk(last) if isinstance(each, ast.Subscript))
 
 

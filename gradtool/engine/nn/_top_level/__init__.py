@@ -44,6 +44,10 @@ from gradtool.engine.nn._top_level._norms import (
     native_layer_norm,
     norm_except_dim,
 )
+from gradtool.engine.nn._top_level._quantizing import (
+    fake_quantize_per_channel_affine,
+    fake_quantize_per_tensor_affine,
+)
 from gradtool.engine.nn._top_level._recurrent import (
     gru,
     gru_cell,
@@ -64,6 +68,7 @@ __all__ = [
     "affine_grid_generator", "alpha_dropout", "alpha_dropout_", "batch_norm",
     "binary_cross_entropy_with_logits", "constant_pad_nd", "convolution",
     "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding",
+    "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine",
     "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_",
     "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gru", "gru_cell",
     "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "lstm", "lstm_cell",
