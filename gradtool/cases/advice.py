@@ -12,6 +12,7 @@ import numpy as np
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.search import SearchResult
+from gradtool.cases.inference.stand_ins import is_stand_in
 from gradtool.cases.written import is_serializable, one_line_snippet
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
@@ -72,9 +73,7 @@ def _made_by_code(given: Mapping[str, Any]) -> dict[str, str]:
 
 def _kind(value: object) -> str:
     """The kind of an object: its class, unless it stands for one that is not known."""
-    cls = type(value)
-    is_stand_in = cls.__module__.startswith(("gradtool.cases", "types"))
-    return "an object" if is_stand_in else f"an object such as {cls.__name__}"
+    return "an object" if is_stand_in(value) else f"an object such as {type(value).__name__}"
 
 
 def _code_of(value: Any) -> str | None:

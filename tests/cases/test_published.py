@@ -68,7 +68,7 @@ RIGHT = {
         "ProjectedFrom",
         "TrackedProduct",
     ],
-    "callers": ["Reversible", "TreeSum", "Combined", "Contracted"],
+    "callers": ["Reversible", "TreeSum", "Combined", "Contracted", "Mapped", "Delayed"],
     "given": ["Blended", "Exchanged", "OfArrays", "WithGradient"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],

@@ -41,7 +41,7 @@ from gradtool.cases.inference.operators import is_of_tensor
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.roles import is_callable
 from gradtool.cases.inference.search import SearchResult, infer
-from gradtool.cases.inference.stand_ins import matrices
+from gradtool.cases.inference.stand_ins import is_stand_in, matrices
 from gradtool.cases.inference.suggestions import class_named
 from gradtool.cases.inference.trials import Trial
 from gradtool.cases.inference.uses import SAYS_SQUARE
@@ -61,7 +61,7 @@ _SECONDS = 5.0
 _SEARCH = re.compile(r"\b(searchsorted|bucketize)\(")
 """Matches a search in ascending numbers."""
 
-_OF_MATRIX = re.compile(r"positive definite|(?<![a-z])(eigh|symeig|eye)\(", re.IGNORECASE)
+_OF_MATRIX = re.compile(r"positive definite|\bSPD\b|(?<![a-z])(eigh|symeig|eye)\(", re.IGNORECASE)
 """Matches a text that may be about a positive definite or a square matrix."""
 
 _OTHERS = 8
@@ -143,15 +143,24 @@ def _cases(
     checkable: Checkable, parameters: Parameters, clues: Clues, tries: Tries, gaps: tuple[str, ...]
 ) -> SearchResult:
     search = _own_cases(checkable, parameters, clues, tries, gaps)
-    if search.cases or not checkable.is_function or search.objection.startswith(gaps):
+    is_made_up = search.is_guess and any(map(_has_stand_in, search.cases))
+    if not checkable.is_function or (search.cases and not is_made_up):
+        return search
+    if not search.cases and search.objection.startswith(gaps):
         return search
     called = call_callers(checkable, tries.make, tries.attempt)
     search.calls += called.calls
     search.callers = called.refusals
-    if called.cases:
+    if called.cases and not (search.cases and any(map(_has_stand_in, called.cases))):
         search.cases, search.is_guess = called.cases, called.is_guess
         search.evidence = f"a call to {called.caller}"
     return search
+
+
+def _has_stand_in(case: CaseConfig) -> bool:
+    """Return True for an argument that stands for a function or an object of the user's."""
+    held = (value.get("literal") for value in case.args if isinstance(value, dict))
+    return any(is_stand_in(value) for value in held)
 
 
 def _own_cases(

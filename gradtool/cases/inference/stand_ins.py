@@ -120,6 +120,13 @@ def smooth_module() -> Any:
     return Smooth()
 
 
+def is_stand_in(value: object) -> bool:
+    """Return True for what inference made up for a function or an object, or a list of these."""
+    if isinstance(value, list | tuple):
+        return any(map(is_stand_in, value))
+    return type(value).__module__.startswith(("gradtool.cases", "types"))
+
+
 def is_of_module(attributes: Collection[str]) -> bool:
     """Return True for attributes that show a parameter to be a Module, and that a function has."""
     return bool(_OF_MODULE & set(attributes)) and all(

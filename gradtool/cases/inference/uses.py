@@ -224,14 +224,24 @@ def _kept(node: ast.AST, name: str) -> int:
     )
 
 
+_KINDS = {
+    "positive definite": "positive definite",
+    "spd": "positive definite",
+    "orthogonal": "orthogonal",
+    "lower triangular": "lower triangular",
+    "symmetric": "symmetric",
+}
+"""Kinds of matrices, by what texts call them."""
+
+
 def _said(text: str, name: str, count: int) -> str | None:
     """The kind of matrix that a message asks for."""
     lowered = text.lower()
-    for word in ("positive definite", "orthogonal", "lower triangular", "symmetric"):
-        for found in re.finditer(word, lowered):
+    for word, kind in _KINDS.items():
+        for found in re.finditer(rf"\b{word}\b", lowered):
             near = text[max(0, found.start() - 60) : found.start() + 60]
-            if count == 1 or re.search(rf"\b{re.escape(name)}[ .]", near):
-                return word
+            if count == 1 or re.search(rf"\b{re.escape(name)}[ .:]", near):
+                return kind
     return "square" if count == 1 and SAYS_SQUARE.search(text) else None
 
 

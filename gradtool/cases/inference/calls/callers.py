@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -29,7 +30,10 @@ from gradtool.cases.inference.shape_reading import read_shapes
 from gradtool.cases.inference.uses import Use, merge_uses, read_uses
 
 MOST_CALLERS = 4
-"""Callers that are tried, those first that call the Function themselves."""
+"""Callers that are tried."""
+
+_MOST_READ = 12
+"""Callers of which these are chosen."""
 
 _LEVELS = 3
 """Calls between a caller and the Function."""
@@ -83,8 +87,17 @@ class Caller(msgspec.Struct, frozen=True):
         return function(*args, **named)
 
 
-def callers(function: Any) -> Iterator[Caller]:
-    """Yield the callers of a Function, the nearest first."""
+def callers(function: Any) -> list[Caller]:
+    """The callers of a Function that are tried: those that take no functions, the nearest first."""
+    found = list(itertools.islice(_callers(function), _MOST_READ))
+    return sorted(found, key=_takes_functions)[:MOST_CALLERS]
+
+
+def _takes_functions(caller: Caller) -> bool:
+    return any(caller.reading.uses[each.name].is_called for each in caller.reading.parameters)
+
+
+def _callers(function: Any) -> Iterator[Caller]:
     module, _ = module_source(function)
     forward = inspect.unwrap(getattr(function, "forward", function))
     namespace: Mapping[str, Any] = getattr(forward, "__globals__", {})
@@ -216,11 +229,21 @@ def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:
 
 
 def _chosen(parameters: Parameters) -> Parameters:
-    """The parameters that get a value: all, or of many those without a default."""
-    own = tuple(each for each in parameters if each.kind is not each.VAR_KEYWORD)
+    """The parameters that get a value: all, or of many those without a default, and dtypes.
+
+    A dtype that is float32 by default becomes float64, in which derivatives are compared.
+    """
+    own = tuple(map(_in_double, (e for e in parameters if e.kind is not e.VAR_KEYWORD)))
     if len(own) <= _MOST_PARAMETERS:
         return own
-    return tuple(each for each in own if each.default is each.empty)
+    kept = (inspect.Parameter.empty, library().torch.float64)
+    return tuple(each for each in own if each.default in kept)
+
+
+def _in_double(parameter: inspect.Parameter) -> inspect.Parameter:
+    torch = library().torch
+    is_single = parameter.default is torch.float32
+    return parameter.replace(default=torch.float64) if is_single else parameter
 
 
 def _read(

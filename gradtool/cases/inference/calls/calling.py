@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import msgspec
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.calls.callers import MOST_CALLERS, Caller, callers
+from gradtool.cases.inference.calls.callers import Caller, callers
 from gradtool.cases.inference.certainty import is_stated
 from gradtool.cases.inference.climbing import Climb
 from gradtool.cases.inference.drafts import Draft, others
@@ -64,7 +63,7 @@ def call_callers(
     """
     called = Called()
     deadline = time.thread_time() + _SECONDS
-    for caller in islice(callers(checkable.obj), MOST_CALLERS):
+    for caller in callers(checkable.obj):
         calls = _Calls(caller, checkable, make, attempt)
         climb = Climb(caller.reading, calls.attempt, _BUDGET, deadline)
         best = climb.run()
