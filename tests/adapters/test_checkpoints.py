@@ -16,6 +16,7 @@ def squared_sine(x: Any, y: Any) -> Any:
 
 class Checkpoint(Function):
     factor = 1.0
+    refusal = "not compatible with .grad(), please use .backward() if possible"
 
     @staticmethod
     def forward(ctx: Any, x: Any, y: Any) -> Any:
@@ -25,7 +26,7 @@ class Checkpoint(Function):
     @classmethod
     def backward(cls, ctx: Any, grad_output: Any) -> Any:
         if not torch.autograd._is_checkpoint_valid():
-            raise RuntimeError("not compatible with .grad(), please use .backward() if possible")
+            raise RuntimeError(cls.refusal)
         inputs = [saved.detach().requires_grad_() for saved in ctx.saved_tensors]
         with torch.enable_grad():
             output = squared_sine(*inputs)
@@ -42,7 +43,13 @@ class Doubled(Checkpoint):
     factor = 2.0
 
 
-@pytest.mark.parametrize(("function", "rules"), [(Checkpoint, set()), (Doubled, {"GT101"})])
+class Refusing(Checkpoint):
+    refusal = ".grad()/.backward(inputs=...) not supported"
+
+
+@pytest.mark.parametrize(
+    ("function", "rules"), [(Checkpoint, set()), (Refusing, set()), (Doubled, {"GT101"})]
+)
 def test_a_checkpoint_is_checked_through_backward(function: Any, rules: set[str]) -> None:
     assert {finding.rule for finding in check(function).findings()} == rules
 

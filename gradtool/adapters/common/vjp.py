@@ -70,7 +70,7 @@ def _asks_for_backward(error: RuntimeError) -> bool:
     PyTorch's own refuses ``autograd.grad``, which would have to stop at its targets inside too.
     """
     message = str(error)
-    return ".grad()" in message and ".backward()" in message
+    return ".grad()" in message and ".backward(" in message
 
 
 def _accumulated(ends: Sequence[Any], sent: Sequence[Any], targets: Sequence[Any]) -> Sequence[Any]:
