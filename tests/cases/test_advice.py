@@ -239,3 +239,29 @@ def test_a_variable_of_the_environment_is_named_with_its_value(tmp_path: Path) -
     found = asserting(tmp_path, 'os.environ.get("CUDA_NO_SUCH_LIMIT") == "1"')
     assert found.hint == "set CUDA_NO_SUCH_LIMIT=1 in the environment of gradtool"
     assert found.message.startswith("forward cannot run here: AssertionError: assert os.environ")
+
+
+OF_A_DICT = """
+from gradtool import Function
+
+
+def solve(x, cfg):
+    return x * cfg["plan"].matrix(cfg["table"].entries)
+
+
+class Planned(Function):
+    @staticmethod
+    def forward(ctx, x, cfg):
+        ctx.order = cfg["order"]
+        return solve(x, cfg)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+"""
+
+
+def test_the_keys_that_a_helper_takes_from_a_dict_are_named(tmp_path: Path) -> None:
+    (tmp_path / "of_a_dict.py").write_text(OF_A_DICT)
+    (finding,) = check(check_options(paths=(str(tmp_path / "of_a_dict.py"),))).findings()
+    assert "# a dict with 'order', 'plan' and 'table'" in (finding.hint or "")

@@ -206,6 +206,7 @@ def _merge(use: Use, other: Use) -> None:
     use.is_sorted |= other.is_sorted
     use.is_called |= other.is_called
     use.is_count |= other.is_count
+    use.keys |= other.keys
     use.looped = use.looped or other.looped
     use.matrix = use.matrix or other.matrix
     use.is_said_matrix |= other.is_said_matrix
