@@ -26,7 +26,7 @@ RIGHT = {
         "EchoState",
         "HermitianForm",
     ],
-    "groups": ["Reduced", "Gathered"],
+    "groups": ["Reduced", "HaloReduced", "Gathered"],
     "losses": ["NLLWithLabels", "MaskedHuber"],
     "attention": ["ScaledDotProduct", "Rotary", "MaskedSoftmax"],
     "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast", "LogProbabilityOf"],
