@@ -65,7 +65,7 @@ class Trial:
 
     @property
     def objection(self) -> str:
-        """What refused the arguments, or else speaks against them; "" for nothing."""
+        """Text of the refusal, or else of the doubt; "" if there is neither."""
         said = self.refusal or self.doubt or ""
         return f"{said}: {self.raised}" if said.endswith("AssertionError") else said
 
