@@ -29,7 +29,6 @@ from msgspec import structs
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports, join_group_of_one
 from gradtool.collect import lazy_package
 from gradtool.collect.import_root import RESERVED, ImportRoot
-from gradtool.collect.process_groups import set_groups
 from gradtool.collect.slices import sliced
 from gradtool.collect.source_loader import SourceOnlyLoader
 from gradtool.collect.tolerance import Tolerance
@@ -117,6 +116,8 @@ class LoadedModule:
             join_group_of_one(self.engine)
         with _imports_of(self.root, self.engine):
             if self._communicates:
+                from gradtool.collect.process_groups import set_groups  # It loads NumPy.
+
                 set_groups(self.module)
             yield
 
