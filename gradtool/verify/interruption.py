@@ -93,19 +93,21 @@ class _Interruption(AbstractContextManager[None]):
         self._signal: signal.Signals = getattr(signal, timer.signal)
 
     def __enter__(self) -> None:
-        self._started = self._clock()
         # The handler first: a timer that went off without one would end the process.
         self._handler = _signal.signal(self._signal, self._ring)
         self._before = signal.setitimer(self._timer, self._seconds, self._repeat_after)
+        # To read the clock takes longer than all else, and only an outer timer asks for it.
+        self._started = self._clock() if self._before[0] else 0.0
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         # The timer first, for the same reason as on entry.
         signal.setitimer(self._timer, 0)
         _signal.signal(self._signal, self._handler)
         delay, interval = self._before
-        # Zero would switch the outer timer off instead of letting it go off at once.
-        left = delay and max(delay - (self._clock() - self._started), 1e-6)
-        signal.setitimer(self._timer, left, interval)
+        if delay:
+            # Zero would switch the outer timer off instead of letting it go off at once.
+            left = max(delay - (self._clock() - self._started), 1e-6)
+            signal.setitimer(self._timer, left, interval)
         if self._replacement is not None and isinstance(error, self._exception):
             raise self._replacement() from error
 

@@ -52,6 +52,24 @@ def test_a_long_block_is_interrupted(timer: Timer) -> None:
     assert _left(timer) == (0, 0)
 
 
+def test_the_clock_is_read_only_for_an_outer_timer() -> None:
+    times: list[float] = []
+
+    def clock() -> float:
+        times.append(PROCESSOR.clock())
+        return times[-1]
+
+    timer = Timer(PROCESSOR.signal, PROCESSOR.name, clock)
+    with interrupted_after(100, timer, 1.0, Rang):
+        assert not times
+        with interrupted_after(10, timer, 1.0, Rang):
+            pass
+        assert len(times) == 2
+        assert _left(timer)[0] == pytest.approx(100, abs=1)
+    assert len(times) == 2
+    assert _left(timer) == (0, 0)
+
+
 @pytest.mark.parametrize("seconds", [1e10, 1e308, float("inf")])
 def test_longer_than_a_timer_goes_is_for_ever(timer: Timer, seconds: float) -> None:
     with interrupted_after(seconds, timer, 1.0, Rang):
