@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
 import gradtool.engine as torch
+from gradtool.adapters.common.buffers import reachable
 from gradtool.engine.autograd import Function
 from tests.adapters.case_functions import Product, at, leaf
 
@@ -248,3 +251,19 @@ def test_tensors_and_none_may_be_saved(
     seen = at(SavesBoth, leaf(*X)).call([np.array(X)], [ONES, ONES])
     assert seen.failure is None
     assert seen.saved == ("input:x", word)
+
+
+def test_buffers_are_looked_for_again_only_where_there_are_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searches: list[list[tuple[str, object]]] = []
+
+    def search(roots: Iterable[tuple[str, object]]) -> list[tuple[str, object]]:
+        searches.append(reachable(roots))
+        return searches[-1]
+
+    monkeypatch.setattr("gradtool.adapters.common.buffers.reachable", search)
+    for function, wanted in (at(Product, leaf(*X), leaf(*Y)), 2), (at(SharedOutput, leaf(*X)), 4):
+        searches.clear()
+        assert function.call(function.primals, [ONES]).failure is None
+        assert len(searches) == wanted

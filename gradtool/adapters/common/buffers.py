@@ -55,11 +55,12 @@ def visited(roots: Iterable[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], li
     return search.run(roots), search.objects
 
 
-def changed(before: Buffers, after: Buffers) -> tuple[str, ...]:
-    """Return the names of the buffers that hold other bytes than before.
+def changed(before: Buffers, roots: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
+    """Return the names of the buffers reachable from `roots` that hold other bytes than before.
 
     A name that refers to another object now is no changed buffer.
     """
+    after = buffers(roots) if before else {}
     return tuple(
         name
         for name, (value, bytes_before) in before.items()

@@ -9,7 +9,6 @@ import numpy as np
 
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.buffers import (
-    Buffers,
     buffers,
     changed,
     digest,
@@ -62,7 +61,7 @@ class Observer:
         self._fields["aliases"] = tuple((i, o) for i, o, _ in aliases)
         self._fields["hidden_aliases"] = tuple((i, o) for i, o, known in aliases if not known)
         self._fields["mutated_arguments"] = differing(self._inputs, digests(self._tensors))
-        self._fields["buffers_changed_in_forward"] = changed(self._buffers, buffers(self._roots))
+        self._fields["buffers_changed_in_forward"] = changed(self._buffers, self._roots)
         self._fields["materializes"] = self._record.materializes
         self._fields.update(_declarations(self._record, self._tensors))
         self._fields.update(_saved_values(self._record, self._arguments.names))
@@ -72,7 +71,7 @@ class Observer:
         """Remember the state before backward of `cotangents`, one for each output."""
         self._inputs = digests(self._tensors)
         self._saved = digests(self._record.saved)
-        self._buffers = self._all_buffers()
+        self._buffers = buffers(self._all_roots())
         self._cotangents = cotangents
         self._cotangents_before = digests(cotangents)
         self._versions = versions(cotangents)
@@ -96,17 +95,17 @@ class Observer:
             )
         )
         self._fields["mutated_outputs"] = differing(self._outputs_before, digests(self._outputs))
-        self._fields["buffers_changed_in_backward"] = changed(self._buffers, self._all_buffers())
+        self._fields["buffers_changed_in_backward"] = changed(self._buffers, self._all_roots())
 
     def observation(self, failure: Failure | None = None) -> Observation:
         """Return everything seen so far."""
         overwritten = differing(self._gradients_before, digests(self._gradients))
         return Observation(**self._fields, mutated_gradients=overwritten, failure=failure)
 
-    def _all_buffers(self) -> Buffers:
-        """Return the buffers, those on ctx included."""
+    def _all_roots(self) -> list[tuple[str, Any]]:
+        """Return the roots of buffers, the attributes of ctx included."""
         of_ctx = [(f"ctx.{name}", value) for name, value in self._record.attributes.items()]
-        return buffers([*self._roots, *of_ctx])
+        return [*self._roots, *of_ctx]
 
 
 def digests(values: Sequence[Any]) -> list[bytes | None]:
