@@ -10,11 +10,13 @@ noise", SIAM J. Sci. Comput. 33 (2011).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
 
+from gradtool.measure.summary import quantile
 from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.oracle.steps import epsilon, scales_given_typical, typical_scale
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous, real_view
@@ -105,10 +107,14 @@ def _shared(measured: FloatArray, size: FloatArray, blocks: Sequence[slice]) -> 
     shared = np.zeros_like(size)
     for block in blocks:
         ratios = (measured[block] / size[block])[size[block] > 0]
-        shared[block] = (
-            float(np.quantile(ratios, NOISE_SHARED_QUANTILE)) if ratios.size else 0.0
-        ) * size[block]
+        shared[block] = (_shared_ratio(ratios) if ratios.size else 0.0) * size[block]
     return shared
+
+
+def _shared_ratio(ratios: FloatArray) -> float:
+    # `np.quantile` imports `numpy.ma`, in each worker anew.
+    ordered = np.sort(ratios).tolist()
+    return math.nan if math.isnan(ordered[-1]) else quantile(ordered, NOISE_SHARED_QUANTILE)
 
 
 def _is_wide(primal: Array) -> bool:
