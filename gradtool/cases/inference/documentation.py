@@ -125,7 +125,7 @@ def _stacked(text: str, start: int, shape: tuple[str, ...]) -> Iterator[tuple[st
 def contractions(text: str, names: Collection[str]) -> dict[str, tuple[float, float]]:
     """Ranges for the entries of matrices that a text says to contract."""
     found = {}
-    for name in names:
+    for name in names if _CONTRACTS.search(text) else ():
         for match in re.finditer(rf"^(\s*){re.escape(name)}`*:.*(?:\n\1\s+\S.*)*", text, re.M):
             if _CONTRACTS.search(match[0]):
                 found[name] = _OF_CONTRACTION
@@ -135,7 +135,7 @@ def contractions(text: str, names: Collection[str]) -> dict[str, tuple[float, fl
 def stated_ranges(text: str, names: Collection[str]) -> dict[str, tuple[float, float]]:
     """Ranges of the values of arguments that a text says to be positive, or in an interval."""
     found = {}
-    for name in names:
+    for name in names if _INTERVAL.search(text) or _POSITIVE.search(text) else ():
         for line in re.findall(
             rf"^\s*(?::param )?{re.escape(name)}`*(?:\s*\(.*?\))?:.*", text, re.M
         ):

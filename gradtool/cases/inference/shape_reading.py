@@ -256,13 +256,14 @@ def _part(facts: ShapeFacts, one: ast.expr, other: ast.expr) -> None:
 
 _TERM = r"[\w*]+(?:\s*[-+*/]+\s*\w+)?"
 _BRACKETED = rf"[\(\[]\s*({_TERM}(?:\s*(?:,|\bx\b)\s*{_TERM})*,?)\s*[\)\]]"
+_JOINT = re.compile(rf"(?<![\w.])(\w+)((?:\s*[,/]\s*\w+)+)\s*:[^\n;]*?{_BRACKETED}")
 _CROSSES = re.compile(r"\b([A-Z](?:x[A-Z])+)\b")
 _WORDS = {"optional", "tensor", "int", "float", "bool", "default", "str", "list", "tuple", "none"}
 
 
 def _written(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, list[Extent]]]:
     """Yield shapes written beside a name, in a docstring or comment, or in a message."""
-    for name in names:
+    for name in names if ":" in text else ():
         beside = rf"(?<![\w.]){re.escape(name)}(?:\s*[,/]\s*\w+)*\s*:[^\n;]*?{_BRACKETED}"
         for found in re.finditer(beside, text):
             extents = _extents(found.group(1))
@@ -272,8 +273,7 @@ def _written(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, list[Exte
     crossed = _CROSSES.search(text)
     if crossed and len(names) == 1:
         yield names[0], list(crossed.group(1).split("x"))
-    joint = re.compile(rf"(?<![\w.])(\w+)((?:\s*[,/]\s*\w+)+)\s*:[^\n;]*?{_BRACKETED}")
-    for found in joint.finditer(text):
+    for found in _JOINT.finditer(text):
         extents = _extents(found.group(3))
         for name in re.findall(r"\w+", found.group(1) + found.group(2)):
             if extents and name in names:

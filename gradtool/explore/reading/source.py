@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from gradtool.adapters.common.buffers import is_of_the_engine
 from gradtool.cases.inference.documentation import source
 from gradtool.explore.reading.names import is_block, is_guard
 from gradtool.explore.reading.wording import speaks_of_parity, wording
@@ -60,11 +61,13 @@ _PLAIN_CALLS = {"range", "reversed", "len", "int", "float", "bool", "zip", "enum
 def trees(function: Any) -> tuple[ast.AST, ...]:
     """The definitions of the methods of a Function, or of a callable, as far as there is source."""
     is_class = isinstance(function, type)
-    owners: list[Any] = [getattr(function, name, None) for name in _METHODS] if is_class else []
+    methods = [getattr(function, name, None) for name in _METHODS] if is_class else [function]
     found: list[ast.AST] = []
-    for method in owners or [function]:
+    for method in map(inspect.unwrap, methods):
+        if is_of_the_engine(method):
+            continue
         try:
-            found.append(ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(method)))))
+            found.append(ast.parse(textwrap.dedent(inspect.getsource(method))))
         except (OSError, TypeError, SyntaxError, ValueError):
             continue
     return tuple(found)

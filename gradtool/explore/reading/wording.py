@@ -155,6 +155,16 @@ class Wording:
         """The source above backward."""
         return self._code.partition("def backward")[0]
 
+    # To compile a pattern with the name of an argument takes longer than to look for a word.
+
+    @cached_property
+    def _speaks_of_any(self) -> bool:
+        return "any" in self.docstrings or "arbitrary" in self.docstrings
+
+    @cached_property
+    def _speaks_of_complex(self) -> bool:
+        return "complex" in self.docstrings.lower() or "is_complex(" in self._code
+
     @cached_property
     def needs_symmetry(self) -> bool:
         """The source or a docstring speaks of symmetric matrices."""
@@ -231,6 +241,8 @@ class Wording:
 
     def may_be_negative(self, name: str) -> bool:
         """Return True if a docstring speaks of any value of an argument, without a bound."""
+        if not self._speaks_of_any:
+            return False
         word, free = re.escape(name), r"(?! *(>|\u2265|in |between))"
         text = (
             rf"\bany (\S+ )?`*{word}\b`*{free}"
@@ -245,9 +257,10 @@ class Wording:
 
     def may_weigh(self, name: str) -> bool:
         """Return True for the name of a weight, unless a docstring says that it is a mask."""
+        if not is_weight(name):
+            return False
         word = re.escape(name)
-        is_mask = re.search(rf"\b{word}\b[^.;]{{0,32}}\bmasks?\b(?! or\b)", self.docstrings)
-        return is_weight(name) and not is_mask
+        return not re.search(rf"\b{word}\b[^.;]{{0,32}}\bmasks?\b(?! or\b)", self.docstrings)
 
     def whole(self, parameters: Iterable[inspect.Parameter]) -> set[str]:
         """The parameters that are None by default, or else an integer by what is said of them."""
@@ -267,6 +280,8 @@ class Wording:
 
     def may_be_complex(self, name: str) -> bool:
         """Return True if a docstring or a test in the source speaks of complex values of it."""
+        if not self._speaks_of_complex:
+            return False
         word = re.escape(name)
         text = (
             rf"\bcomplex([- ]valued)? (\w+ )?`*{word}\b"
@@ -277,6 +292,8 @@ class Wording:
 
     def is_conjugated(self, name: str) -> bool:
         """Return True if forward conjugates an argument, which changes no real number."""
+        if "conj(" not in self._forward:
+            return False
         word = re.escape(name)
         return bool(re.search(rf"\b{word}\.conj\(|\bconj\({word}\b", self._forward))
 
