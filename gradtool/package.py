@@ -1,11 +1,10 @@
 """The installed package: its version and the folder of its code."""
 
 import os
-from pathlib import Path
 
 __version__ = "0.1.0"
 
-FOLDER = Path(__file__).parent
+FOLDER = os.path.dirname(__file__)  # noqa: PTH120 - every command waits for `pathlib` to load
 
 OWN_CODE = f"{FOLDER}{os.sep}"
 """Start of the file name of each of gradtool's modules, as tracebacks show it."""

@@ -130,7 +130,7 @@ class BaseCommit:
     def _path_in(self, tree: Path) -> list[str]:
         """The folders to import from: those of the tree, except for gradtool itself."""
         # An editable install may lie in the repository; both runs must use the same gradtool.
-        own = FOLDER.resolve().parent
+        own = Path(FOLDER).resolve().parent
         places = [Path(entry).resolve() for entry in sys.path]
         return [str(p if p == own else self._mapped(p, tree)) for p in places]
 

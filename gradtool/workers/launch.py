@@ -7,20 +7,15 @@ server first of all and the pool takes it over.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-
-from gradtool.workers import control_group
 
 _BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "import sys; sys.path[:] = sys.argv[2:]; "
     "from gradtool.workers.fork_server import main; main(int(sys.argv[1]))"
 )
 """Source that gives the fork server this process's search path, as ``python -m`` would not."""
@@ -52,12 +47,12 @@ _is_command = False
 """True in a command's own process, all of whose children are started here or soon waited for."""
 
 
-@dataclass(frozen=True)
 class Launched:
     """A fork server that is loading, and this end of the socket over which it takes orders."""
 
-    process: subprocess.Popen[bytes]
-    control: socket.socket
+    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+        self.process = process
+        self.control = control
 
     def close(self) -> None:
         """Let it end its workers, and then itself."""
@@ -100,6 +95,8 @@ class Launched:
         return False
 
     def _leave_nothing(self) -> None:
+        from gradtool.workers import control_group
+
         _alive.discard(self.process.pid)
         control_group.end(self.process.pid)
 
@@ -153,7 +150,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _command(control: int) -> list[str]:
-    path = [str(Path(entry).absolute()) for entry in sys.path]
+    path = [os.path.abspath(entry) for entry in sys.path]  # noqa: PTH100 - see above
     options = [f"-W{option}" for option in sys.warnoptions]
-    # `-P`: or a json.py of the user's in the current folder would be imported by `_BOOT`.
-    return [sys.executable, *options, "-P", "-c", _BOOT, str(control), json.dumps(path)]
+    # `-P`: the current folder is in the search path only if it is in this process's.
+    return [sys.executable, *options, "-P", "-c", _BOOT, str(control), *path]

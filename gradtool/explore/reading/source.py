@@ -61,7 +61,9 @@ _PLAIN_CALLS = {"range", "reversed", "len", "int", "float", "bool", "zip", "enum
 def trees(function: Any) -> tuple[ast.AST, ...]:
     """The definitions of the methods of a Function, or of a callable, as far as there is source."""
     is_class = isinstance(function, type)
-    methods = [getattr(function, name, None) for name in _METHODS] if is_class else [function]
+    methods: list[Any] = (
+        [getattr(function, name, None) for name in _METHODS] if is_class else [function]
+    )
     found: list[ast.AST] = []
     for method in map(inspect.unwrap, methods):
         if is_of_the_engine(method):
