@@ -30,7 +30,6 @@ class Guard:
     def __init__(self, seal: Seal) -> None:
         self._seal = seal
         self._has_compared = False
-        self._has_judged = False
         self._has_engine = False
 
     def prepare(self, settings: Settings) -> None:
@@ -68,20 +67,17 @@ class Guard:
                 self.require_sealed()
             raise
 
-    def after_load(self, settings: Settings) -> None:
+    def after_load(self) -> None:
         """Refuse to begin, after the module's import, when the checker is not what it was.
 
         Raises:
-            Distrusted: Something was replaced, or is misjudged.
+            Distrusted: Something was replaced.
         """
         if not self._has_compared:  # It was when the module's Functions were listed.
             self.require_sealed()
-        if not self._has_judged:
-            self._has_judged = True
-            self._require_right_judgement(settings, thoroughly=False)
 
     def at_end(self, settings: Settings, seconds: float) -> None:
-        """Refuse the answers about a Function, whose check took that much time, as above.
+        """Refuse the answers about a Function, whose check took that much time.
 
         Raises:
             Distrusted: Something was replaced, or is misjudged.

@@ -25,7 +25,6 @@ from gradtool.checking.worker_session import WorkerSession
 from gradtool.collect.loader import LoadError
 from gradtool.collect.torch_alias.alias import answer_torch_imports
 from gradtool.config.resources import require_device
-from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
 from gradtool.findings.could_not_run import not_imported
 from gradtool.results.report import CaseResult, CheckResult, Coverage, Verdict
@@ -152,7 +151,6 @@ class _Worker:
         self._own = os.getpid()
         self._spoiled = False
         self._left: float | None = None
-        self._settings = Settings()
         self._told = time.monotonic()
         """The time of the last news about exploring."""
 
@@ -217,7 +215,6 @@ class _Worker:
 
     def _check(self, request: AskUnit) -> None:
         settings, started = request.unit.settings, time.process_time()
-        self._settings = settings
         self._left = settings.timeout if request.left is None else request.left
         self._streams.dump_traceback_after(settings.timeout)
         with memory_limit(settings.memory_limit):
@@ -250,7 +247,7 @@ class _Worker:
     def loaded(self) -> None:
         """The module is imported."""
         self._streams.dump_traceback_after(self._left)
-        self._guard.after_load(self._settings)
+        self._guard.after_load()
         self._send(Loaded())
 
     def opened(self, listed: UnitResult) -> None:
