@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from gradtool.adapters.common.parsed_source import parsed
 from gradtool.checking.plan import PlannedFunction
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import make_finding
@@ -185,7 +186,7 @@ def _raises_in(source: str) -> frozenset[int]:
     """The lines of ``raise`` statements in the source of a module."""
     return frozenset(
         number
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Raise)
         for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     )

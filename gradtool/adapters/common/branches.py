@@ -18,6 +18,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from gradtool.adapters.common.executable_lines import codes_with_helpers
+from gradtool.adapters.common.parsed_source import parsed
 
 OTHERS = ("jvp", "vmap")
 """Methods whose branches are not counted."""
@@ -206,7 +207,7 @@ def _source(path: str) -> str:
 def _tests(path: str) -> tuple[Span, ...]:
     """Return the places of the tests in a module that decide between two ways on."""
     try:
-        tree = ast.parse(_source(path))
+        tree = parsed(_source(path))
     except (SyntaxError, ValueError):
         return ()
     guards = {

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import parsed
 from gradtool.adapters.library import Place, Positions, library
 
 _SUFFIX = re.compile(r"(Inplace)?Backward\w*$")
@@ -71,7 +72,7 @@ class ModuleSource:
     def _nodes(self) -> list[ast.AST]:
         """All nodes, from the outside to the inside."""
         try:
-            return list(ast.walk(ast.parse("".join(self._lines))))
+            return list(ast.walk(parsed("".join(self._lines))))
         except SyntaxError:
             return []
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import parsed
+
 
 def source_of(function: Any) -> str:
     """Return what `inspect.getsource` does, for classes of one module by a single parse.
@@ -34,7 +36,7 @@ def _lines_of_classes(text: str) -> Mapping[str, int]:
     """
     found: dict[str, int] = {}
     try:
-        tree = ast.parse(text)
+        tree = parsed(text)
     except (SyntaxError, ValueError):
         return found
     for name, node in _classes(tree, ""):
