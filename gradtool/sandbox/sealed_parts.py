@@ -144,7 +144,8 @@ class Sealed:
             self._table(label, value)
         elif isinstance(value, _COLLECTIONS):
             for each in value:
-                self._value(label, each)
+                if type(each) not in _PLAIN:  # Most are.
+                    self._value(label, each)
         elif isinstance(value, Enum):
             self._space(label, vars(value), vars(value))
         elif type(value).__module__.startswith("gradtool"):
