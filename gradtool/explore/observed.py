@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gradtool.adapters.common.branches import untraced
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.executable_lines import tracing
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at
@@ -162,7 +162,7 @@ def recorded_gradients(
 ) -> Sequence[Array | None] | None:
     """The gradients of the recorded forward; None where they are not known or not finite."""
     try:
-        with untraced():  # Its forward was called at this point already.
+        with tracing(None):  # Its forward was called at this point already.
             exact = function.exact_gradients(function.primals, cotangents)
     except Exception:  # A step of forward may have no derivative here.
         return None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import dis
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from gradtool.adapters.common.executable_lines import codes_with_helpers
+from gradtool.adapters.common.executable_lines import codes_with_helpers, tracing
 from gradtool.adapters.common.parsed_source import parsed
 
 OTHERS = ("jvp", "vmap")
@@ -117,23 +116,8 @@ def taken(jumps: Jumps, seen: set[Side]) -> Iterator[None]:
 
         return on_step
 
-    tracer = sys.gettrace()
-    sys.settrace(on_call)
-    try:
+    with tracing(on_call):
         yield
-    finally:
-        sys.settrace(tracer)
-
-
-@contextmanager
-def untraced() -> Iterator[None]:
-    """Trace nothing in a block that takes the same sides as one before it."""
-    tracer = sys.gettrace()
-    sys.settrace(None)
-    try:
-        yield
-    finally:
-        sys.settrace(tracer)
 
 
 def _jumps(code: CodeType, method: str) -> dict[int, _Jump]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
@@ -57,8 +57,15 @@ def traced(lines: Lines, seen: set[SourceLine]) -> Iterator[None]:
             sys.settrace(None)
         return None
 
+    with tracing(on_call):
+        yield
+
+
+@contextmanager
+def tracing(trace: Callable[..., Any] | None) -> Iterator[None]:
+    """Trace the calls of this thread in the block by `trace` alone; None traces nothing."""
     before = sys.gettrace()
-    sys.settrace(on_call)
+    sys.settrace(trace)
     try:
         yield
     finally:

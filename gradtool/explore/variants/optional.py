@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from gradtool.adapters.common.executable_lines import tracing
 from gradtool.adapters.library import library
 from gradtool.cases.inference.bounds import side
 from gradtool.collect.checkable import Checkable
@@ -282,12 +282,8 @@ def _locals_of(code: CodeType, names: set[str], call: Any) -> dict[str, Any]:
     def on_call(frame: FrameType, _event: str, _: Any) -> Any:
         return on_line if frame.f_code is code else None
 
-    tracer = sys.gettrace()
-    sys.settrace(on_call)
-    try:
+    with tracing(on_call):
         call()
-    finally:
-        sys.settrace(tracer)
     return found
 
 
