@@ -65,11 +65,11 @@ def trees(function: Any) -> tuple[ast.AST, ...]:
         [getattr(function, name, None) for name in _METHODS] if is_class else [function]
     )
     found: list[ast.AST] = []
-    for method in map(inspect.unwrap, methods):
-        if is_of_the_engine(method):
-            continue
+    for method in methods:
         try:
-            found.append(ast.parse(textwrap.dedent(inspect.getsource(method))))
+            own = inspect.unwrap(method)
+            if not is_of_the_engine(own):
+                found.append(ast.parse(textwrap.dedent(inspect.getsource(own))))
         except (OSError, TypeError, SyntaxError, ValueError):
             continue
     return tuple(found)
