@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 """As type checkers understand it; `typing` takes longer to load than all else here."""
 
 if TYPE_CHECKING:
+    import typing
     from collections.abc import Callable
-    from typing import Any
 
     from gradtool.cases.case import Case
     from gradtool.engine import Tensor, dtype, no_grad
@@ -84,7 +84,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     """Load a public name from its home on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
