@@ -268,24 +268,129 @@ class EndsConfused(Function):
         yield draw(6), draw(4, seed=1), ends[0], ends[1]
 
 
-class TangentOfAnotherPower(Function):
-    says = "jvp is right with `beta_t * x ** 2` in place of `beta_t * x` (line LINE)"
+class TangentsExchanged(Function):
+    says = "jvp is right with `a, b` in place of `b, a` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        ctx.save_for_forward(a, b)
+        return a.sin() * b.exp()
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g * a.cos() * b.exp(), g * a.sin() * b.exp()
+
+    @staticmethod
+    def jvp(ctx, a_t, b_t):
+        b, a = ctx.saved_tensors  # <-
+        return a_t * a.cos() * b.exp() + b_t * a.sin() * b.exp()
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=1)
+
+
+class StateAfterTheTurn(Function):
+    says = "backward is right with `carried * (states[t - 1] * (t > 0))` in place of"
+
+    @staticmethod
+    def forward(ctx, decay, x):
+        state, states = torch.zeros_like(x[0]), []
+        for t in range(len(x)):
+            state = decay[t].exp() * state + x[t]
+            states.append(state)
+        ctx.save_for_backward(decay, torch.stack(states))
+        return torch.stack(states).sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        decay, states = ctx.saved_tensors
+        of_decay, of_x = torch.zeros_like(decay), torch.zeros_like(states)
+        carried = torch.zeros_like(states[0])
+        for t in reversed(range(len(states))):
+            carried = carried + g[t] * states[t].cos()
+            of_decay[t] = (carried * states[t]).sum() * decay[t].exp()  # <-
+            of_x[t] = carried
+            carried = carried * decay[t].exp()
+        return of_decay, of_x
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, 2, seed=1)
+
+
+class CountOfOneAxis(Function):
+    says = "backward is right with `rows.shape[-1]` in place of `length` (lines LINE and NEXT)"
+
+    @staticmethod
+    def forward(ctx, x, groups):
+        rows = x.reshape(x.shape[0], groups, -1)
+        centred = rows - rows.mean(-1, keepdim=True)
+        scale = (centred.square().mean(-1, keepdim=True) + 1e-5).rsqrt()
+        ctx.save_for_backward(centred * scale, scale)
+        return (centred * scale).reshape(x.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        normal, scale = ctx.saved_tensors
+        batch, channels, length = g.shape
+        rows = g.reshape(normal.shape)
+        mean = rows.sum(-1, keepdim=True) / length  # <-
+        along = (rows * normal).sum(-1, keepdim=True) / length
+        out = scale * (rows - mean - normal * along)
+        return out.reshape(batch, channels, length), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 4, 3), 2
+
+
+class SaturatedScale(Function):
+    says = None
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        capped = scale.exp().clamp(max=2.0)
+        ctx.save_for_backward(x, capped)
+        return x.square() * capped
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, capped = ctx.saved_tensors
+        rest = (g - g) * x
+        return 2 * g * x * capped, (g * x.square()).sum()[None] * capped + rest.sum()
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), torch.tensor([1.5], dtype=torch.double, requires_grad=True)
+
+
+class TangentThroughDivisorForgotten(Function):
+    says = "jvp treats `beta` in `x.sin() / beta` (line LINE) as a constant"
 
     @staticmethod
     def forward(ctx, x, beta):
         ctx.save_for_backward(x, beta)
         ctx.save_for_forward(x, beta)
-        return x.exp() + beta * x**2
+        return (beta * x).exp() + x.sin() / beta  # <-
 
     @staticmethod
     def backward(ctx, g):
         x, beta = ctx.saved_tensors
-        return g * (x.exp() + 2 * beta * x), (g * x**2).sum()[None]
+        inner = (beta * x).exp()
+        of_beta = g * (x * inner - x.sin() / beta**2)
+        return g * (beta * inner + x.cos() / beta), of_beta.sum()[None]
 
     @staticmethod
     def jvp(ctx, x_t, beta_t):
         x, beta = ctx.saved_tensors
-        return x_t * (x.exp() + 2 * beta * x) + beta_t * x  # <-
+        inner = (beta * x).exp()
+        return x_t * (beta * inner + x.cos() / beta) + beta_t * x * inner
 
     @staticmethod
     def sample_inputs():

@@ -42,15 +42,34 @@ def altered_forward(
         every = recorded.alterations(looks.first.primals)
         if is_factor:
             every = [made for made in every if _says_more(made, comparison)]
-        for made in _fitting(looks, recorded, every):
-            if all(_holds(looks, look, recorded, made) for look in looks.others()):
-                whole = Looks(derivatives, derivatives.inputs)
-                explains_all = all(_holds(whole, look, recorded, made) for look in whole.others())
-                text = _words(made, "backward" if explains_all else f"the gradient of `{name}`")
-                return Explanation(text, made.path, made.line)
+        made = _explaining(looks, recorded, every)
+        if made is None:
+            return None
+        whole = Looks(derivatives, derivatives.inputs)
+        explains_all = all(_holds(whole, look, recorded, made) for look in whole.others())
     except Exception:  # The user's code may raise anything at another point.
         return None
+    return _explanation(made, "backward" if explains_all else f"the gradient of `{name}`")
+
+
+def altered_forward_of_jvp(looks: Looks, recorded: Examinable) -> Explanation | None:
+    """The sentence that names the alteration whose tangents a wrong jvp returns."""
+    made = _explaining(looks, recorded, recorded.alterations(looks.first.primals))
+    return None if made is None else _explanation(made, "jvp")
+
+
+def _explaining(
+    looks: Looks, recorded: Examinable, alterations: Sequence[Alteration]
+) -> Alteration | None:
+    """The first alteration that explains what was returned at all looks."""
+    for made in _fitting(looks, recorded, alterations):
+        if all(_holds(looks, look, recorded, made) for look in looks.others()):
+            return made
     return None
+
+
+def _explanation(made: Alteration, who: str) -> Explanation:
+    return Explanation(_words(made, who), made.path, made.line)
 
 
 def _says_more(made: Alteration, comparison: Comparison) -> bool:

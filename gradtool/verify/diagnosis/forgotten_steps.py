@@ -67,6 +67,12 @@ def forgotten_step_of_backward(
     return _named(derivatives, recorded, comparison, *who)
 
 
+def forgotten_step_of_jvp(looks: Looks, recorded: Examinable) -> Explanation | None:
+    """The sentence that names the step of forward whose tangent jvp got wrong."""
+    found = _Search(looks, recorded).run()
+    return _explanation("jvp", found) if found else None
+
+
 def _is_exact(derivatives: Derivatives, recorded: Examinable) -> bool:
     """Return True if the steps of backward have the derivatives that those of forward imply."""
     looks, implied = Looks(derivatives, derivatives.inputs), derivatives.recorded
@@ -91,10 +97,10 @@ def _named(
     try:
         found = None
         if all(derivatives.comparison(each).exact is not None for each in derivatives.inputs):
-            found = _Search(derivatives, recorded, derivatives.inputs).run()
+            found = _Search(Looks(derivatives, derivatives.inputs), recorded).run()
         if found:
             return _explanation(every, found)
-        found = _Search(derivatives, recorded, (comparison.argument,)).run()
+        found = _Search(Looks(derivatives, (comparison.argument,)), recorded).run()
     except Exception:  # The user's code may raise anything at another point.
         return None
     return _explanation(only, found) if found else None
@@ -110,11 +116,9 @@ def _explanation(who: str, found: _Share) -> Explanation:
 class _Search:
     """Search for a step that explains the gradients of some arguments."""
 
-    def __init__(
-        self, derivatives: Derivatives, recorded: Examinable, arguments: Sequence[int]
-    ) -> None:
+    def __init__(self, looks: Looks, recorded: Examinable) -> None:
         self._recorded = recorded
-        self._looks = Looks(derivatives, arguments)
+        self._looks = looks
         self._precision = self._looks.precision
         self._flat = self._looks.flat
 
@@ -155,7 +159,7 @@ class _Search:
         choices: Sequence[tuple[tuple[Step, ...], tuple[Step, ...]]],
         parts: Sequence[FloatArray],
     ) -> Iterator[_Share]:
-        wrong = self._flat(look.returned) - exact
+        wrong = self._looks.returned(look) - exact
         for (steps, cut), part in zip(choices, parts, strict=False):
             factor = self._factor(wrong, part, exact)
             if factor is not None:
@@ -176,7 +180,7 @@ class _Search:
 
     def _holds(self, found: _Share, look: Look) -> bool:
         exact, (part,) = self._parts(look, [found.cut])
-        factor = self._factor(self._flat(look.returned) - exact, part, exact)
+        factor = self._factor(self._looks.returned(look) - exact, part, exact)
         return factor is not None and abs(factor - found.factor) <= EXPLAINED_FACTOR_DIFFERENCE
 
 

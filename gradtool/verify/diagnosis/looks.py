@@ -65,11 +65,15 @@ class Looks:
         """Return True if some gradients are those of a look, but for the last digits."""
         if gradients is None:
             return False
-        returned, found = self.flat(look.returned), self.flat(gradients)
+        returned, found = self.returned(look), self.flat(gradients)
         scale = max(float(np.abs(each).max(initial=0.0)) for each in (returned, found))
         if not np.isfinite(scale):
             return False
         return bool(np.abs(returned - found).max(initial=0.0) <= self.precision * scale)
+
+    def returned(self, look: Look) -> FloatArray:
+        """The vector of what backward returned."""
+        return self.flat(look.returned)
 
     def flat(self, gradients: Sequence[Array | None]) -> FloatArray:
         """The gradients of the chosen arguments as one vector of real numbers."""

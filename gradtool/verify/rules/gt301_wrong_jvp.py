@@ -86,7 +86,7 @@ from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.diagnosis.guesses import factor_words
-from gradtool.verify.diagnosis.repaired_jvp import repaired_jvp
+from gradtool.verify.diagnosis.wrong_tangents import mistake_of_jvp
 from gradtool.verify.rules._contract import RETURNS_GRADIENTS, RUNS
 from gradtool.verify.rules._rule import (
     Answer,
@@ -173,10 +173,16 @@ def _flaw(found: JvpComparison, wrong: np.ndarray, tangents: str, hint: str | No
 
 
 def _explained(subject: Subject, flaw: Flaw) -> Flaw:
-    found = repaired_jvp(subject.function, subject.recorded, subject.given.at)
+    words = _of_arguments(subject)
+    if words and _IS_WRONG not in words:
+        return replace(flaw, hint=words)
+    found = mistake_of_jvp(subject.function, subject.recorded, subject.given.at)
     if found is None:
-        return replace(flaw, hint=_of_arguments(subject))
+        return replace(flaw, hint=words)
     return replace(flaw, hint=found.text, step=(found.path, found.line))
+
+
+_IS_WRONG = "is wrong for"
 
 
 def _ratio(found: JvpComparison) -> str | None:
@@ -202,7 +208,7 @@ def _of_arguments(subject: Subject) -> str | None:
 
 def _with_tangent(tangent: str, factor: float | None) -> str:
     if factor is None:
-        return f"is wrong for {tangent}"
+        return f"{_IS_WRONG} {tangent}"
     if factor == 0:
         return f"ignores {tangent}"
     if factor == -1:

@@ -288,6 +288,9 @@ def _numbers(node: ast.expr) -> Iterator[ast.expr]:
             for op in (ast.Sub(), ast.Add()):
                 moved = ast.BinOp(index, op, ast.Constant(1))
                 yield ast.Subscript(value, moved, ast.Load())
+            # The value of the turn before, of which there is none at first.
+            earlier = ast.Subscript(value, _parsed(f"{index.id} - 1"), ast.Load())
+            yield ast.BinOp(earlier, ast.Mult(), _parsed(f"({index.id} > 0)"))
 
 
 def _names(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
@@ -295,6 +298,11 @@ def _names(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
     name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
     if name in held:
         yield from (_parsed(each) for each in held if each != name)
+
+
+def _extents(node: ast.Name, held: Sequence[str]) -> Iterator[ast.expr]:
+    """The last extent of some tensor in the place of a variable, which is a number then."""
+    yield from (_parsed(f"{each}.shape[-1]") for each in held if each != node.id)
 
 
 def _functions(node: ast.expr) -> Iterator[ast.expr]:
@@ -329,7 +337,7 @@ def _of_two_uses(uses: Mapping[str, Sequence[ast.Name]], held: Sequence[str]) ->
     """Another variable in two of the uses of one."""
     for nodes in uses.values():
         for one, other in itertools.combinations(nodes, 2) if len(nodes) > 2 else ():
-            for made in _names(one, held):
+            for made in (*_names(one, held), *_extents(one, held)):
                 yield Edit(one, made, one, others=(other,))
 
 
