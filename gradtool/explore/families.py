@@ -38,6 +38,7 @@ from gradtool.explore.reading.source import (
     step_of_integers,
     takes_eigenvalues,
     tested_for_truth,
+    tested_near_zero,
     thresholds,
     trees,
     words,
@@ -79,6 +80,7 @@ from gradtool.explore.variants.starred import starred
 from gradtool.explore.variants.ties import levels, ties
 from gradtool.explore.variants.values import (
     asymmetric,
+    at_limits,
     counts,
     degenerate,
     ends,
@@ -293,6 +295,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "zeros": lambda: _unless(
             said.needs_nonzero, zeros(point, draws("zeros"), divides=divides(function))
         ),
+        "limits at zero": lambda: at_limits(point, tested_near_zero(function)),
         "whole numbers": lambda: whole(point, draws("whole")),
         "sums": lambda: rescaled(checkable, point),
         "shares": lambda: shares(checkable, point),

@@ -10,7 +10,7 @@ more than one of them is ever held in full.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from zlib import crc32
 
 import numpy as np
@@ -46,9 +46,14 @@ def shifted(primals: Sequence[Array], part: float, rng: np.random.Generator) -> 
     return [_shift(primal, part, rng) for primal in primals]
 
 
-def rounded_differently(primals: Sequence[Array], rng: np.random.Generator) -> list[Array]:
-    """`primals` with each continuous entry changed by a few of its last digits."""
-    return [_reround(primal, rng) for primal in primals]
+def rounded_differently(
+    primals: Sequence[Array], inputs: Collection[int], rng: np.random.Generator
+) -> list[Array]:
+    """`primals` with each continuous entry of `inputs` changed by a few of its last digits.
+
+    Constants stay: equal ones, or a sum of one, may be what a forward insists on.
+    """
+    return [_reround(each, rng) if at in inputs else each for at, each in enumerate(primals)]
 
 
 def _reround(primal: Array, rng: np.random.Generator) -> Array:

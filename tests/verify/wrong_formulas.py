@@ -592,7 +592,7 @@ class InnerMeanForSum(Function):
 
 
 class AnchorOfOnePair(Function):
-    says = "the gradient of `a` treats `far` (line LINE) as a constant"
+    says = "backward treats `a` in `a - n` (line LINE) as a constant"
 
     @staticmethod
     def forward(ctx, a, p, n):

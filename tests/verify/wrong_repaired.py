@@ -297,12 +297,11 @@ class StateAfterTheTurn(Function):
 
     @staticmethod
     def forward(ctx, decay, x):
-        state, states = torch.zeros_like(x[0]), []
+        states = [torch.zeros_like(x[0])]
         for t in range(len(x)):
-            state = decay[t].exp() * state + x[t]
-            states.append(state)
-        ctx.save_for_backward(decay, torch.stack(states))
-        return torch.stack(states).sin()
+            states.append(decay[t].exp() * states[-1] + x[t])
+        ctx.save_for_backward(decay, torch.stack(states[1:]))
+        return torch.stack(states[1:]).sin()
 
     @staticmethod
     @once_differentiable

@@ -18,6 +18,11 @@ from typing import Any
 from gradtool.adapters.common.parsed_source import parsed
 from gradtool.adapters.library import Place, Positions, library
 
+_GRADTOOL = str(Path(__file__).parents[2]) + "/"
+
+_RECORDING = str(Path(__file__).parents[1] / "torch") + "/"
+"""Code that runs between the user's and PyTorch's."""
+
 _SUFFIX = re.compile(r"(Inplace)?Backward\w*$")
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -42,10 +47,14 @@ _ATTRIBUTES: dict[str, frozenset[str]] = {
 
 
 def place_of(node: Any, home: Path) -> Place | None:
-    """Return the user's innermost expression that made a node; None if none did."""
-    own = (str(Path(__file__).parents[2]) + "/", str(Path(library().torch.__file__).parent) + "/")
+    """Return the user's innermost expression that made a node; None if gradtool did."""
+    engine = str(Path(library().torch.__file__).parent) + "/"
     for place in library().places(node):
-        if place[0].startswith(str(home)) and not place[0].startswith(own):
+        if place[0].startswith((engine, _RECORDING)):
+            continue
+        if place[0].startswith(_GRADTOOL):
+            return None  # A user's code further out is what called gradtool.
+        if place[0].startswith(str(home)):
             return place
     return None
 

@@ -36,6 +36,9 @@ _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "
 _LEAST_THRESHOLD, _LARGEST_THRESHOLD = 1e-3, 1e4
 """What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
 
+_LARGEST_GUARD = 1e-2
+"""The size below which a formula may be replaced by its limit at zero."""
+
 _LEAST_FLOOR = 1e-10
 """The floor of a logarithm that is smaller only guards against the logarithm of zero."""
 
@@ -84,6 +87,32 @@ def nodes(function: Any) -> tuple[ast.AST, ...]:
 def keeps_bytes(function: Any) -> bool:
     """Return True for a source that converts something to integers of a byte."""
     return any(isinstance(node, ast.Attribute) and node.attr in _BYTES for node in nodes(function))
+
+
+def tested_near_zero(function: Any) -> set[str]:
+    """The names of what forward compares with zero, or its size with a tiny number.
+
+    There a formula is replaced by its limit, of which backward needs the derivative too.
+    """
+    return {
+        name
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.Compare) and len(node.ops) == 1
+        for name in _near_zero(node.left, node.ops[0], node.comparators[0])
+    }
+
+
+def _near_zero(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Iterator[str]:
+    match left, op, right:
+        case ast.Name(id=name), ast.Eq() | ast.NotEq(), ast.Constant(value=0):
+            yield name
+        case (
+            ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="abs"), args=args),
+            ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE(),
+            ast.Constant(value=float(limit)),
+        ) if limit <= _LARGEST_GUARD:
+            yield from (each.id for each in args if isinstance(each, ast.Name))
+            yield owner
 
 
 def divides(function: Any) -> bool:

@@ -105,8 +105,11 @@ _LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
 _TRAILING = re.compile(r"\b(\w+)`*:?\s*\([\w\s,]+,\s*(?:\.\.\.|\*\w*)\s*\)")
 """Matches ``x (n, c, ...)`` and ``x: (n, c, *spatial)``, a shape with any number of last axes."""
 
-_COUNTS_FURTHER_AXES = re.compile(r"\*\s*\(\s*(\w+)\.(?:dim\(\)|ndim)\s*-\s*[12]\s*\)")
-"""Matches ``[1] * (x.dim() - 2)``, which stands for all last axes of x."""
+_COUNTS_FURTHER_AXES = re.compile(
+    r"\*\s*\(\s*(?P<of>\w+)\.(?:dim\(\)|ndim)\s*-\s*[12]\s*\)"
+    r"|\brange\(\s*[12]\s*,\s*(?P<to>\w+)\.(?:dim\(\)|ndim)\s*\)"
+)
+"""Matches ``[1] * (x.dim() - 2)`` and ``range(2, x.dim())``, which stand for all last axes of x."""
 
 _ANY_TRAILING = re.compile(
     r"\([\w\s,]+,\s*(?:\.\.\.|\*\w*)\s*\)`*[- ](?:shaped )?(?:input|tensor|argument|array)s?\b"
@@ -323,7 +326,8 @@ class Wording:
 
     def with_any_last_axes(self, names: Collection[str]) -> set[str]:
         """The arguments that may have more last axes: the first, if it is any."""
-        found = (*_TRAILING.findall(self.docstrings), *_COUNTS_FURTHER_AXES.findall(self._code))
+        counted = _COUNTS_FURTHER_AXES.finditer(self._code)
+        found = (*_TRAILING.findall(self.docstrings), *(m["of"] or m["to"] for m in counted))
         named = set(found) & set(names)
         is_any = not named and names and _ANY_TRAILING.search(self.docstrings)
         return {next(iter(names))} if is_any else named

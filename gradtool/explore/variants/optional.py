@@ -237,13 +237,19 @@ def _taken_instead(checkable: Checkable, point: Point) -> dict[str, Any]:
 
 
 def _targets(function: Any) -> Mapping[str, str]:
-    """For each argument that may be None the variable that has its value or another one."""
+    """For each argument that may be None the variable that has its value or another one.
+
+    It may be an attribute, as ``ctx.scale``.
+    """
     found: dict[str, str] = {}
     for tree in trees(getattr(function, "forward", function)):
         for node in _single_assignments(tree):
             match node:
-                case ast.Assign(targets=[ast.Name(id=target)], value=ast.IfExp(test=test)):
-                    found |= dict.fromkeys(compared_with_none(test), target)
+                case ast.Assign(
+                    targets=[ast.Name() | ast.Attribute(value=ast.Name()) as target],
+                    value=ast.IfExp(test=test),
+                ):
+                    found |= dict.fromkeys(compared_with_none(test), ast.unparse(target))
                 case ast.Assign(
                     targets=[ast.Name(id=target)],
                     value=ast.BoolOp(op=ast.Or(), values=[ast.Name(id=name), *_]),
@@ -269,12 +275,15 @@ def _single_assignments(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _locals_of(code: CodeType, names: set[str], call: Any) -> dict[str, Any]:
-    """The first value that is not None of each local variable of some code, during a call."""
+    """The first value that is not None of each variable of some code, during a call."""
     found: dict[str, Any] = {}
 
     def on_line(frame: FrameType, _event: str, _: Any) -> Any:
         for name in names - found.keys():
-            value = frame.f_locals.get(name)
+            variable, *attributes = name.split(".")
+            value = frame.f_locals.get(variable)
+            for attribute in attributes:
+                value = getattr(value, attribute, None)
             if value is not None:
                 found[name] = _copied(value)
         return on_line

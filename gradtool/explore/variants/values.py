@@ -259,6 +259,20 @@ def zeros(point: Point, rng: np.random.Generator, *, divides: bool) -> Iterator[
             yield Variant(point.having({at: holed}), change, is_at_edge=True)
 
 
+def at_limits(point: Point, names: Collection[str]) -> Iterator[Variant]:
+    """Yield variants with a zero in what forward compares with zero.
+
+    A derivative is measured there: a formula for zero alone does not change with what it is for.
+    """
+    for at in _movable(point):
+        array = point.values[at]
+        if point.names[at] in names and at in point.tracked and array.dtype == np.float64:
+            holed = array.copy()
+            holed.reshape(-1)[0] = 0.0
+            change = f"`{point.names[at]}` {'is' if array.size == 1 else 'contains a'} zero"
+            yield Variant(point.having({at: holed}), change, is_measured=True)
+
+
 def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants with a whole number in each row, as at the edges of a grid."""
     for at in _movable(point):

@@ -445,7 +445,7 @@ class Derivatives:
         rng = generator(self.seed, "wavering")
         sensitivity = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
         for _ in range(SENSITIVITY_LOOKS):
-            point = rounded_differently(self.primals, rng)
+            point = rounded_differently(self.primals, self.inputs, rng)
             scaling = self.analytic.scaling
             other = analytic_jacobian(
                 self.function, point, self.layout, scaling, at_once=self._at_once

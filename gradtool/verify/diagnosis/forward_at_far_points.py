@@ -70,7 +70,7 @@ def is_step(subject: Subject, at: Derivatives, argument: int, rows: slice) -> bo
             continue
         has_moved = True
         beside = list(point)
-        (beside[argument],) = rounded_differently([point[argument]], rng)
+        (beside[argument],) = rounded_differently([point[argument]], [0], rng)
         still = _coordinates(at, _evaluated(subject, beside), rows)
         if still is None or np.mean(still == there) < STEP_STILL:
             return False

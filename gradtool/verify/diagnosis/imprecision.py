@@ -102,7 +102,7 @@ def _is_steady(at: Derivatives, comparison: Comparison, seed: int) -> BoolArray:
     rng = generator(seed, "imprecision")
     steady = np.ones(off.shape, dtype=bool)
     for _ in range(IMPRECISE_LOOKS):
-        point = rounded_differently(at.primals, rng)
+        point = rounded_differently(at.primals, at.inputs, rng)
         try:
             analytic, exact = _both_sides(at, point, argument)
         except Exception:  # The user's code need not be defined there.

@@ -21,6 +21,30 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class RisksInOrder(Function):
+    """Mean logarithm of the sum of risks (N,) so far at times (N,), which must not ascend."""
+
+    @staticmethod
+    def forward(ctx: Any, risks: Tensor, times: Tensor) -> Tensor:
+        if bool((times[1:] > times[:-1]).any()):
+            raise ValueError("times must not ascend")
+        last = torch.searchsorted(-times, -times, right=True) - 1
+        ctx.save_for_backward(risks, last)
+        return risks.logcumsumexp(0)[last].mean()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        risks, last = ctx.saved_tensors
+        sums = risks.logcumsumexp(0)[last]
+        is_in = torch.arange(len(risks))[None] <= last[:, None]
+        shares = (risks[None] - sums[:, None]).masked_fill(~is_in, -torch.inf).exp()
+        return g * shares.mean(0), None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield rand(5), torch.tensor([9.0, 7.0, 7.0, 2.0, 2.0], dtype=torch.float64)
+
+
 class CrossEntropyOfTargets(Function):
     """Mean over rows of the cross entropy of logits (N, C) and targets (N, C), whose rows add up
     to one."""

@@ -24,6 +24,33 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class PowerTransformWithLimit(Function):
+    """(x**power - 1) / power for x > 0, and its limit log(x) where the power is 0."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, power: Tensor) -> Tensor:
+        ctx.save_for_backward(x, power)
+        if power.abs() < 1e-7:
+            return x.log()
+        return torch.expm1(power * x.log()) / power
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        x, power = ctx.saved_tensors
+        logs = x.log()
+        if power.abs() < 1e-7:
+            return g / x, (g * logs.square()).sum() / 2
+        powers = x**power
+        of_power = (powers * logs * power - torch.expm1(power * logs)) / power**2
+        return g * powers / x, (g * of_power).sum()
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        power = torch.tensor(0.6, dtype=torch.double)
+        yield rand(4).detach().abs().add(0.5).requires_grad_(), power.requires_grad_()
+
+
 class SquaresOfReadings(Function):
     """Squares of what a sensor reads, a few thousand at most. A limit keeps infinities out."""
 

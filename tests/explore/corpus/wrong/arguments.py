@@ -27,6 +27,33 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class ScaledSimilarity(Function):
+    """Softmax of the similarities of queries (N, D) and keys (M, D), times scale.
+
+    Without a scale, it is one over the square root of D.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, queries: Tensor, keys: Tensor, scale: Any = None) -> Tensor:
+        ctx.scale = queries.shape[1] ** -0.5 if scale is None else scale
+        shares = torch.softmax(queries @ keys.t() * ctx.scale, 1)
+        ctx.save_for_backward(queries, keys, shares)
+        return shares
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, None]:
+        queries, keys, shares = ctx.saved_tensors
+        inner = shares * (g - (g * shares).sum(1, keepdim=True))
+        inner = inner * queries.shape[1] ** -0.5
+        return inner @ keys, inner.t() @ queries, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        queries, keys = (torch.randn(n, 4, dtype=torch.double) for n in (3, 2))
+        yield queries.requires_grad_(), keys.requires_grad_()
+
+
 class PairwiseKernel(Function):
     """exp(-|x_i - y_j|^2 / 2), where y is x if it is None."""
 

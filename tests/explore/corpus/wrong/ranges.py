@@ -33,6 +33,32 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class PowerTransform(Function):
+    """(x**power - 1) / power for x > 0, and its limit log(x) where the power is 0."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, power: Tensor) -> Tensor:
+        ctx.save_for_backward(x, power)
+        if power.abs() < 1e-7:
+            return x.log()
+        return torch.expm1(power * x.log()) / power
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        x, power = ctx.saved_tensors
+        if power.abs() < 1e-7:
+            return g / x, torch.zeros_like(power)
+        logs, powers = x.log(), x**power
+        of_power = (powers * logs * power - torch.expm1(power * logs)) / power**2
+        return g * powers / x, (g * of_power).sum()
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        power = torch.tensor(0.6, dtype=torch.double)
+        yield draw(4, low=0.5, high=1.5), power.requires_grad_()
+
+
 class TaxOfIncome(Function):
     """Tax of an income, in euros: more of what is beyond a limit."""
 

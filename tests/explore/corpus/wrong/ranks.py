@@ -20,6 +20,26 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class CentredOverSpace(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.dims = tuple(range(2, x.dim()))
+        centred = x - x.mean(ctx.dims, keepdim=True)
+        ctx.save_for_backward(centred)
+        return centred.square()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (centred,) = ctx.saved_tensors
+        inner = 2 * g * centred
+        return inner - inner.sum(ctx.dims, keepdim=True) / inner.shape[2]
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (torch.randn(2, 3, 4, dtype=torch.double, requires_grad=True),)
+
+
 class MeanOfKept(Function):
     """Mean square of x where keep is true; keep can be broadcast to the shape of x."""
 
