@@ -33,6 +33,9 @@ _ROUNDINGS = 1e2
 _SHRINKING_OF_SIDES = 0.6
 """Part of a difference of slopes that is left for half the step: curvature leaves half of it."""
 
+_GROWTH = 1.1
+"""Slope over half the step, next to that over the whole, beyond which it has no limit."""
+
 _DIFFERENCE_OF_SIDES = 0.02
 """Part of a slope by which those to either side may differ, as curvature makes them."""
 
@@ -103,6 +106,8 @@ def is_smooth(
     spread = max(slopes) - min(slopes)
     coarse, fine = (abs(one - other) for one, other in zip(right, left, strict=True))
     is_same = spread <= _DIFFERENCE_OF_SIDES * size or fine < _SHRINKING_OF_SIDES * coarse
+    grown = max(abs(one) - _GROWTH * abs(other) for other, one in (right, left))
+    is_same &= grown <= _DIFFERENCE_OF_SIDES * size  # As those of a root do.
     return bool(np.isfinite(slopes).all() and is_same)
 
 

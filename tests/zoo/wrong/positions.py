@@ -198,7 +198,7 @@ class LastRowNotPadded(Function):
 
     expect = {"GT101"}
     diagnosis = "slice"
-    says = "`x[1:]` where forward has `x[1:] - x[:-1]`"
+    says = "treats `x[:-1]` (line 205) as a constant"
 
     @staticmethod
     def forward(ctx, x):
