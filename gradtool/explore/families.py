@@ -18,7 +18,14 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.observed import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.point import Axis, Point, Variant
+from gradtool.explore.reading.arithmetic import divided, divides, is_exact_near_zero, keeps_bytes
 from gradtool.explore.reading.axis_names import axis_names
+from gradtool.explore.reading.comparisons import (
+    compares_entries,
+    tested_for_truth,
+    tested_near_zero,
+    thresholds,
+)
 from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
 from gradtool.explore.reading.index_uses import may_repeat_when_longer, sorted_arguments
@@ -27,19 +34,11 @@ from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import (
     asks_for_needed,
     blocks,
-    compares_entries,
-    divided,
-    divides,
-    is_exact_near_zero,
     iterations,
-    keeps_bytes,
     slices_by_name,
     solves,
     step_of_integers,
     takes_eigenvalues,
-    tested_for_truth,
-    tested_near_zero,
-    thresholds,
     trees,
     words,
 )
@@ -62,8 +61,10 @@ from gradtool.explore.variants.indices import (
 )
 from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
+from gradtool.explore.variants.less_special import learned, less_special, turned
 from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.variants.masks import forbidden, masks, padded
+from gradtool.explore.variants.matrices import asymmetric, degenerate, has_two_triangles
 from gradtool.explore.variants.optional import optional
 from gradtool.explore.variants.plain import (
     Options,
@@ -72,30 +73,15 @@ from gradtool.explore.variants.plain import (
     plain,
     with_defaults,
 )
+from gradtool.explore.variants.precisions import fewer_digits
 from gradtool.explore.variants.ranks import below_vmap
 from gradtool.explore.variants.removed import both_signs, other_lengths
 from gradtool.explore.variants.shares import shares
 from gradtool.explore.variants.spread import spread
 from gradtool.explore.variants.starred import starred
 from gradtool.explore.variants.ties import levels, ties
-from gradtool.explore.variants.values import (
-    asymmetric,
-    at_limits,
-    counts,
-    degenerate,
-    ends,
-    fewer_digits,
-    has_two_triangles,
-    larger,
-    learned,
-    less_special,
-    near,
-    reversed_axes,
-    turned,
-    values,
-    whole,
-    zeros,
-)
+from gradtool.explore.variants.values import larger, near, reversed_axes, values
+from gradtool.explore.variants.zeros import at_limits, counts, ends, whole, zeros
 
 Family = Callable[[], Iterator[Variant]]
 

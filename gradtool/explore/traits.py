@@ -159,6 +159,16 @@ def _is_constant(array: Array) -> bool:
     return bool((array == array.flat[0]).all())
 
 
+def is_scalable(array: Array) -> bool:
+    """Return False where the scale is part of what the array is."""
+    return not any(trait.is_equality and trait.name != "symmetric" for trait in traits(array))
+
+
+def is_of_both_signs(array: Array) -> bool:
+    """Return True for numbers of which some are positive and some negative."""
+    return array.dtype.kind == "f" and bool(array.min() < 0 < array.max())
+
+
 def is_bounded_below(array: Array) -> bool:
     """Return True where all entries are positive and none is near zero, as if by intention."""
     return bool(array.size and array.min() > 0)

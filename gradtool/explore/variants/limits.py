@@ -14,8 +14,8 @@ from gradtool.adapters.common.branches import Branch, source_of
 from gradtool.adapters.common.value_branches import Compared
 from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.comparisons import floors_of_logarithms
 from gradtool.explore.reading.names import is_guard
-from gradtool.explore.reading.source import floors_of_logarithms
 from gradtool.explore.traits import is_counted, restored, traits
 from gradtool.verify.protocol.observation import Array
 

@@ -23,6 +23,7 @@ from gradtool.cases.inference.bounds import side
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.comparisons import compared_with_none, tested_for_none
 from gradtool.explore.reading.documented_shapes import shape_of
 from gradtool.explore.reading.names import (
     is_learned,
@@ -31,7 +32,7 @@ from gradtool.explore.reading.names import (
     is_optional_tensor,
     is_state,
 )
-from gradtool.explore.reading.source import compared_with_none, tested_for_none, trees
+from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.tensor_uses import is_used_as_tensor
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.variants.plain import is_kept, with_defaults

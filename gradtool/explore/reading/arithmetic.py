@@ -1,0 +1,118 @@
+"""Arithmetic in the source of a Function: divisions, differences, and conversions of dtypes."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain
+from typing import Any
+
+from gradtool.cases.inference.documentation import source
+from gradtool.explore.reading.source import nodes, with_helpers
+
+_VIEWS = {"unsqueeze", "view", "reshape", "t", "transpose", "gather", "index_select", "roll"}
+
+_BYTES = {"uint8", "int8", "byte", "char"}
+
+
+def keeps_bytes(function: Any) -> bool:
+    """Return True for a source that converts something to integers of a byte."""
+    return any(isinstance(node, ast.Attribute) and node.attr in _BYTES for node in nodes(function))
+
+
+def divides(function: Any) -> bool:
+    """Return True for a backward that divides by something."""
+    return any(
+        isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div)
+        for name in ("backward", "vjp")
+        for node in nodes(getattr(function, name, None))
+    )
+
+
+def is_exact_near_zero(function: Any) -> bool:
+    """Return True for a forward with ``expm1`` or ``log1p``, which keep digits of small numbers.
+
+    In a softplus, ``log1p`` of an exponential is about large ones.
+    """
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (node.func.attr == "expm1" or (node.func.attr == "log1p" and not _exponential(node)))
+        for each in with_helpers(getattr(function, "forward", function))
+        for node in nodes(each)
+    )
+
+
+def _exponential(call: ast.Call) -> bool:
+    """Return True for a call that takes an exponential."""
+    return any(isinstance(node, ast.Attribute) and node.attr == "exp" for node in ast.walk(call))
+
+
+def divided(function: Any) -> set[str]:
+    """Names in divisions with a rest, as ``width // 2``: forward may need a certain rest."""
+    helpers = with_helpers(getattr(function, "forward", function))
+    return {
+        name.id
+        for node in chain(_whole(function), *map(nodes, helpers))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name)
+    }
+
+
+def _whole(function: Any) -> Iterator[ast.AST]:
+    """All parts of the whole definition, with methods that are no part of the protocol."""
+    with suppress(SyntaxError):
+        yield from ast.walk(ast.parse(textwrap.dedent(source(function))))
+
+
+def subtracted(function: Any) -> set[tuple[str, str]]:
+    """Pairs of names of which forward takes differences, as ``a - b`` or ``x[:, None] - x``."""
+    return {
+        (one, other)
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+        for one in _indexed(node.left)
+        for other in _indexed(node.right)
+    }
+
+
+def _indexed(node: ast.expr) -> set[str]:
+    """The name of which an expression is a part, or another view."""
+    match node:
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
+            return {name}
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _VIEWS:
+            return {name}
+    return set()
+
+
+def lifts_half(function: Any) -> bool:
+    """Return True for a forward that names half precision, or converts to single precision."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in ("float", "float16", "bfloat16", "half")
+        for node in nodes(getattr(function, "forward", function))
+    )
+
+
+def converted_to_floats(function: Any) -> set[str]:
+    """Names of tensors that forward turns into floating numbers: these are no indices."""
+    return {
+        name
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.Call)
+        for name in _converted(node)
+    }
+
+
+def _converted(call: ast.Call) -> Iterator[str]:
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr="float" | "double" | "type_as"):
+            yield name
+        case ast.Attribute(value=ast.Name(id=name), attr="to" | "type") if any(
+            "float" in text or "double" in text or text.endswith("dtype")
+            for text in map(ast.unparse, (*call.args, *(each.value for each in call.keywords)))
+        ):
+            yield name

@@ -1,0 +1,107 @@
+"""Variants without a value that hides mistakes: all ones, all real, or no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_mark
+from gradtool.explore.reading.wording import wording
+from gradtool.explore.traits import is_integral, restored
+from gradtool.verify.protocol.observation import Array
+
+_LARGEST_SPECIAL = 2.0
+
+
+def less_special(point: Point, may_weigh: Callable[[str], bool]) -> Iterator[Variant]:
+    """Yield variants in which tensors of nothing but one small integer have other values.
+
+    A term times zero, a power of one, or a product with ones is no evidence for its factor. Of
+    what requires a gradient, other whole numbers become fractions too, and so do the ones of
+    weights that are all zero or one (`may_weigh` tells the name of a weight).
+    """
+    for at, array in point.continuous():
+        is_free = at in point.tracked or not is_mark(point.names[at])
+        if is_free and _is_constant(array):
+            spread = np.linspace(0.6, 0.97, array.size).reshape(array.shape)
+            made = restored(array, (array * spread).astype(array.dtype))
+            change = f"`{point.names[at]}` is not {array.flat[0]:g} everywhere"
+            yield Variant(point.having({at: made}), change, is_less_special=True)
+        if not is_integral(array) or not is_free:
+            continue
+        spread = np.linspace(0.6, 0.9, array.size).reshape(array.shape)
+        moved = (array * spread if array.any() else 0.5 * spread).astype(array.dtype)
+        if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL:
+            change = f"`{point.names[at]}` is not {array.min():g} everywhere"
+            yield Variant(point.having({at: moved}), change, is_less_special=True)
+        elif may_weigh(point.names[at]) and np.isin(array, (0, 1)).all():
+            change = f"`{point.names[at]}` contains fractions"
+            yield Variant(point.having({at: moved}), change, is_less_special=True)
+        elif at in point.tracked and np.abs(array).max() > 1:
+            change = f"`{point.names[at]}` contains fractions"
+            yield Variant(point.having({at: restored(array, moved)}), change, is_less_special=True)
+
+
+def _is_constant(array: Array) -> bool:
+    """Return True for fractions that are all the same, as equal weights are."""
+    is_real = array.dtype.kind == "f" and array.size > 1 and not is_integral(array)
+    return is_real and bool((array == array.flat[0]).all())
+
+
+def turned(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which complex numbers that are all real, or all imaginary, are neither.
+
+    A conjugate makes no difference to real numbers. Real tensors become complex if a docstring or
+    the source says that they may be, as a forward does that conjugates one.
+    """
+    said = wording(function)
+    floats = {at: array for at, array in point.continuous() if array.dtype.kind == "f"}
+    is_conjugated = any(said.is_conjugated(point.names[at]) for at in floats)
+    if (said.is_real_or_complex or is_conjugated) and floats:
+        made = {at: array * _phases(array) for at, array in floats.items()}
+        yield Variant(point.having(made), "all tensors are complex")
+    allowed = [at for at in floats if said.may_be_complex(point.names[at])]
+    if len(allowed) > 1:
+        made = {at: floats[at] * _phases(floats[at]) for at in allowed}
+        names = " and ".join(f"`{point.names[at]}`" for at in allowed)
+        yield Variant(point.having(made), f"{names} have complex entries")
+    for at, array in point.continuous():
+        is_complex = array.dtype.kind == "c"
+        if array.size and (
+            not (array.real.any() and array.imag.any())
+            if is_complex
+            else said.may_be_complex(point.names[at])
+        ):
+            changed = array * _phases(array)
+            change = f"`{point.names[at]}` has complex entries"
+            kept = restored(array, changed) if is_complex else changed
+            yield Variant(point.having({at: kept}), change, is_less_special=is_complex)
+
+
+def _phases(array: Array) -> Array:
+    return np.asarray(np.exp(1j * np.linspace(0.4, 2.5, array.size).reshape(array.shape)))
+
+
+def learned(
+    point: Point, find_changed: Callable[[], Collection[int]], *, is_asked: bool
+) -> Iterator[Variant]:
+    """Yield variants in which one more tensor requires a gradient, if backward computes it.
+
+    Where backward asks which gradients are needed (`is_asked`), it must not raise for one. What
+    forward changes in place (`find_changed` runs it) is a buffer.
+    """
+    free = [
+        at
+        for at, array in point.continuous()
+        if at not in point.tracked and array.dtype.kind == "f" and not is_integral(array)
+    ]
+    changed = find_changed() if free else ()
+    for at in free:
+        if at not in changed:
+            wanted = replace(point, tracked=point.tracked | {at})
+            change = f"`{point.names[at]}` requires a gradient"
+            yield Variant(wanted, change, may_lack=at, may_raise=not is_asked)

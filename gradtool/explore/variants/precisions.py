@@ -1,0 +1,83 @@
+"""Variants in float32 and float16, in which exponentials and squares overflow early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.arithmetic import lifts_half, subtracted
+from gradtool.explore.traits import is_scalable, redrawn, restored, traits
+from gradtool.verify.protocol.observation import Array
+
+_LARGE_IN_SINGLE = 45.0
+"""Beyond 29 and 44 the cube and the square of an exponential leave float32."""
+
+_LARGE_IN_HALF = 5.5
+"""The same in float16, in which exponentials overflow beyond 11."""
+
+_SQUARED_IN_HALF = 300.0
+"""The square of such a number is beyond float16."""
+
+_OVERFLOWING_IN_SINGLE = (90.0, 100.0)
+"""Here an exponential itself does. As such numbers are close together, their differences do not."""
+
+_SPREAD_IN_SINGLE = 60.0
+"""The exponential of the difference of such numbers of either sign overflows, not that of one."""
+
+
+def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in float32 and float16, large enough for exponentials to overflow."""
+    doubles = [at for at, array in point.arrays() if array.dtype == np.float64]
+    if len(doubles) != sum(1 for _ in point.continuous()):
+        return
+    movable = [at for at in doubles if is_scalable(point.values[at])]
+    largest = max((np.abs(point.values[at]).max(initial=0.0) for at in movable), default=0.0)
+    if not 0 < largest < _LARGE_IN_SINGLE:
+        return
+    drawn = {at: redrawn(point.values[at], rng) * (_LARGE_IN_SINGLE / largest) for at in movable}
+    change = "all tensors are float32 and large"
+    yield Variant(_cast(point, doubles, drawn), change)
+    drawn_for_half = {at: each * (_LARGE_IN_HALF / _LARGE_IN_SINGLE) for at, each in drawn.items()}
+    half = _cast(point, doubles, drawn_for_half, np.float16)
+    yield Variant(half, "all tensors are float16", only_finite=True)
+    if lifts_half(function):
+        # Of what was drawn, which is smaller: a square must overflow whatever the seed.
+        scale = _SQUARED_IN_HALF / max(np.abs(each).max() for each in drawn.values())
+        half = _cast(point, doubles, {at: scale * e for at, e in drawn.items()}, np.float16)
+        change = "all tensors are float16 and large"
+        yield Variant(half, change, only_finite=True, is_lifted=True)
+    named = {point.names[at]: at for at in movable}
+    spread: dict[int, Array] = {}
+    for one, other in sorted(subtracted(function)):
+        if one in named and other in named:
+            spread[named[other]] = -_spread(drawn[named[other]])
+            spread[named[one]] = _spread(drawn[named[one]])
+    if spread:
+        change = "all tensors are float32, and their values are about 60 and -60"
+        yield Variant(_cast(point, doubles, {**drawn, **spread}), change, only_finite=True)
+    only = point.values[doubles[0]]
+    # Several tensors, or a matrix, may be out of proportion then.
+    if len(doubles) == 1 and only.max() > 0 and not traits(only):
+        moved = {doubles[0]: rng.uniform(*_OVERFLOWING_IN_SINGLE, only.shape)}
+        change = f"`{point.names[doubles[0]]}` is float32, and its values are about 95"
+        yield Variant(_cast(point, doubles, moved), change, only_finite=True)
+
+
+def _cast(
+    point: Point, doubles: Sequence[int], drawn: Mapping[int, Array], dtype: Any = np.float32
+) -> Point:
+    """The point in another precision, with the values that were drawn."""
+    cast = {
+        at: restored(point.values[at], drawn.get(at, point.values[at])).astype(dtype)
+        for at in doubles
+    }
+    return point.having(cast)
+
+
+def _spread(array: Array) -> Array:
+    """Values that are far apart from their neighbors: the exponential of differences overflows."""
+    turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+    return _SPREAD_IN_SINGLE * turns * np.linspace(0.95, 1.0, array.size).reshape(array.shape)

@@ -1,0 +1,125 @@
+"""Variants at zero and at the ends of a range, where a formula may have a limit of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.arithmetic import converted_to_floats
+from gradtool.explore.reading.names import is_gain, is_mark
+from gradtool.explore.reading.wording import wording
+from gradtool.explore.traits import (
+    is_bounded_below,
+    is_integral,
+    is_of_both_signs,
+    is_scalable,
+    restored,
+    traits,
+)
+from gradtool.explore.variants.values import movable_tensors
+
+_LEAST_OF_SHARES = 0.1
+"""The largest entry of numbers that may be shares or cosines."""
+
+
+def counts(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants with a zero among counts, of which a likelihood is often another one."""
+    converted = converted_to_floats(function)
+    for at, array in point.arrays():
+        name = point.names[at]
+        is_count = is_integral(array) or (array.dtype.kind in "iu" and name in converted)
+        if at in point.tracked or not is_count or is_mark(name) or array.size < 2:
+            continue
+        if array.min() > 0 and not wording(function).needs_positive and not traits(array):
+            holed = array.copy()
+            holed.reshape(-1)[0] = 0
+            change = f"`{name}` contains a zero"
+            yield Variant(point.having({at: holed}), change, may_be_outside=True)
+
+
+def ends(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants of numbers between -1 and 1, or 0 and 1, at the ends of that range.
+
+    At -1 and 1 exactly only if a docstring speaks of that range: other numbers are between them by
+    chance.
+    """
+    for at in movable_tensors(point):
+        array, name = point.values[at], point.names[at]
+        largest = float(np.abs(array).max(initial=0.0))
+        if array.dtype.kind != "f" or at not in point.tracked or array.size < 2:
+            continue
+        if not _LEAST_OF_SHARES < largest < 1 or any(t.is_equality for t in traits(array)):
+            continue
+        is_signed = bool(array.min() < 0)
+        far = np.copysign(0.9 + 0.09 * np.abs(array) / largest, array)
+        for made, change in ((far, ""), (-far, ", signs changed"))[: 1 + is_signed]:
+            kept = restored(array, made)
+            yield Variant(point.having({at: kept}), f"values of `{name}` are near 1{change}")
+        signed = (1.0, -1.0) if wording(function).speaks_of_signed_unit_range else ()
+        for end in signed if is_signed else (1.0, 0.0):
+            made = array.copy()
+            made[..., 0] = end
+            change = f"some entries of `{name}` are {end:g}"
+            kept = restored(array, made)
+            yield Variant(point.having({at: kept}), change, may_be_outside=True)
+
+
+def zeros(point: Point, rng: np.random.Generator, *, divides: bool) -> Iterator[Variant]:
+    """Yield variants with a zero among the other entries, where these are of both signs.
+
+    Among positive ones it may be outside the domain. Where forward has a derivative there, a
+    backward that divides (`divides`) has none.
+    """
+    for at in movable_tensors(point):
+        array = point.values[at]
+        is_row = array.ndim > 0 and array.shape[-1] > 1
+        if is_row and is_of_both_signs(array) and not traits(array) and at in point.tracked:
+            holed = array.copy()
+            column = rng.integers(0, array.shape[-1], array.shape[:-1])
+            np.put_along_axis(holed, np.expand_dims(column, -1), 0.0, axis=-1)
+            yield Variant(point.having({at: holed}), f"`{point.names[at]}` contains zeros")
+            empty = array.copy()
+            empty[(0,) * (array.ndim - 1)] = 0.0
+            yield Variant(point.having({at: empty}), f"`{point.names[at]}` contains a row of zeros")
+        elif array.size > 1 and at in point.tracked and is_gain(point.names[at]):
+            holed = array.copy()
+            holed.reshape(-1)[0] = 0.0
+            change = f"`{point.names[at]}` contains a zero"
+            yield Variant(point.having({at: holed}), change, only_finite=True)
+        elif divides and at in point.tracked and is_bounded_below(array) and not traits(array):
+            holed = array.copy()
+            holed.reshape(-1)[array.size // 2] = 0.0
+            change = f"`{point.names[at]}` contains a zero"
+            yield Variant(point.having({at: holed}), change, is_at_edge=True)
+
+
+def at_limits(point: Point, names: Collection[str]) -> Iterator[Variant]:
+    """Yield variants with a zero in what forward compares with zero.
+
+    A derivative is measured there: a formula for zero alone does not change with what it is for.
+    """
+    for at in movable_tensors(point):
+        array = point.values[at]
+        if point.names[at] in names and at in point.tracked and array.dtype == np.float64:
+            holed = array.copy()
+            holed.reshape(-1)[0] = 0.0
+            change = f"`{point.names[at]}` {'is' if array.size == 1 else 'contains a'} zero"
+            yield Variant(point.having({at: holed}), change, is_measured=True)
+
+
+def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants with a whole number in each row, as at the edges of a grid."""
+    for at in movable_tensors(point):
+        array = point.values[at]
+        if not array.ndim or array.dtype.kind != "f" or is_integral(array):
+            continue
+        if at in point.tracked and is_scalable(array):
+            row = rng.integers(0, array.shape[-1], (*array.shape[:-1], 1))
+            is_chosen = np.arange(array.shape[-1]) == row
+            rounded = np.copysign(np.maximum(np.round(np.abs(array)), 1.0), array)
+            made = restored(array, np.where(is_chosen, rounded, array).astype(array.dtype))
+            change = f"`{point.names[at]}` contains whole numbers"
+            yield Variant(point.having({at: made}), change, only_finite=True)
