@@ -33,17 +33,19 @@ def _leave(code: int) -> None:
     """
     import threading
 
-    if threading.active_count() > 1:
-        return
-    atexit._run_exitfuncs()
-    try:
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-    except (AttributeError, OSError, ValueError):
-        # Python has words and a code of its own for that. A terminal that closed needs neither.
-        if code <= _OF_SIGNALS:
-            return
-    os._exit(code)
+    is_alone = threading.active_count() == 1
+    if is_alone:
+        atexit._run_exitfuncs()
+    for name in ("stdout", "stderr"):
+        try:
+            getattr(sys, name).flush()
+        except (AttributeError, OSError, ValueError):
+            # Python has words and a code of its own for that. A terminal that closed needs neither.
+            if code <= _OF_SIGNALS:
+                return
+            setattr(sys, name, None)
+    if is_alone:
+        os._exit(code)
 
 
 def main() -> int:

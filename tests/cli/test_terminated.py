@@ -151,3 +151,24 @@ def test_a_request_that_is_ignored_stays_so() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert ended_by() is None
+
+
+LEAVES_WITH_A_THREAD = """
+import sys, threading, time
+from gradtool.cli import main
+
+threading.Thread(target=time.sleep, args=(0.2,)).start()
+main.main = lambda: 129
+sys.argv = ["gradtool", "check", "a.py"]
+sys.stdout = open(1, "w", buffering=4096)
+print("unread")
+main.run()
+"""
+
+
+def test_the_code_of_a_signal_stays_where_a_thread_runs_on_and_nobody_reads() -> None:
+    read, write = os.pipe()
+    run = subprocess.Popen([sys.executable, "-c", LEAVES_WITH_A_THREAD], stdout=write)
+    os.close(write)
+    os.close(read)
+    assert run.wait(timeout=60) == 129
