@@ -298,12 +298,15 @@ def _converging(checkable: Checkable, point: Point) -> Iterator[Variant]:
     """
     iteration, full = iterations(checkable.obj), with_defaults(point, checkable.parameters())
     counts = {
-        at: 2 * full.values[at]
+        at: full.values[at]
         for at in full.plain
         if iteration and full.names[at] in iteration.counts and type(full.values[at]) is int
     }
+    # One more, too: values may come back in turns.
+    more = [{at: n + 1 for at, n in counts.items()}, {at: 2 * n for at, n in counts.items()}]
     for variant in larger(full) if counts else ():
-        if has_same_outputs(checkable, variant.point, variant.point.having(counts)):
+        longer = [variant.point.having(each) for each in more]
+        if all(has_same_outputs(checkable, variant.point, each) for each in longer):
             yield variant
 
 

@@ -202,9 +202,10 @@ def _compared(
         return Trial(Answer.REFUSED, 5)
     if variant.may_be_outside and not all(map(is_finite, found)):
         return Trial(Answer.REFUSED, 5)
-    if variant.is_at_edge and any(map(_lacks_number, found, exact)):
-        is_mistake = is_smooth(function, cotangents, found, seed)
-        return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 9)
+    if variant.is_at_edge:
+        has_derivative = any(map(_lacks_number, found, exact))
+        is_mistake = has_derivative and is_smooth(function, cotangents, found, seed)
+        return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
     if variant.only_finite and all(map(is_finite, found)):
         is_off = variant.is_lifted and any(map(_is_far_off, found, exact))
         return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
@@ -246,13 +247,22 @@ def _wrong(
             is_usual=is_usual,
             floor=floor,
             may_be_surrogate=may_be_surrogate
-            and not (at_case.has_options_of(variant.point) and at_case.moves(argument.position)),
+            and not (
+                at_case.has_options_of(variant.point)
+                and at_case.moves(argument.position)
+                and _counts(mine, at_case.usual)
+            ),
         )
         and not (
             may_broadcast
             and is_lost_in_broadcasting(mine, other, at_case.exact.get(argument.position))
         )
     )
+
+
+def _counts(gradient: Array | None, usual: float) -> bool:
+    """Return True for a gradient that is more than roundings beside those of the case."""
+    return gradient is not None and bool(np.abs(gradient).max(initial=0.0) > _RTOL * usual)
 
 
 def _measured(

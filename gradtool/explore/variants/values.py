@@ -16,6 +16,7 @@ from gradtool.explore.traits import (
     restored,
     traits,
 )
+from gradtool.verify.protocol.observation import Array
 
 _NEGLIGIBLE = 2.0**-26
 """Below it the square of a number changes one by nothing: any function looks like its tangent."""
@@ -88,13 +89,22 @@ def values(
 
 
 def larger(point: Point) -> Iterator[Variant]:
-    """Yield variants of which one tensor has larger values, but not much larger ones."""
+    """Yield variants of which one tensor has larger values, but not much larger ones.
+
+    A matrix of a norm below one, by which an iteration may contract, keeps such a norm.
+    """
     for scale in _MODERATE_SCALES:
         for at in movable_tensors(point):
             array = point.values[at]
-            if is_scalable(array) and at in point.tracked:
+            is_free = not _contracts(array) or _contracts(array * scale)
+            if is_scalable(array) and at in point.tracked and is_free:
                 change = f"values of `{point.names[at]}` are {scale:g} times as large"
                 yield Variant(point.having({at: restored(array, array * scale)}), change)
+
+
+def _contracts(array: Array) -> bool:
+    is_matrix = array.ndim == 2 and array.shape[0] == array.shape[1]
+    return is_matrix and bool(np.linalg.norm(array, 2) < 1)
 
 
 def _tiny(point: Point, movable: Sequence[int]) -> Iterator[Variant]:
