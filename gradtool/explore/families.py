@@ -162,16 +162,13 @@ def _of_arguments(
     """Families of extents and of arguments that are no tensors."""
     function, parameters = checkable.obj, checkable.parameters()
     full, draws = with_defaults(point, parameters), partial(generator, case.seed)
-    known = _options(checkable, full, points)
+    known, axes = _options(checkable, full, points), _extents(checkable, case, full, points)
     given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     return {
-        "extents": lambda: extents(
-            point, _extents(checkable, case, full, points), draws("extents")
-        ),
+        "extents": lambda: extents(point, axes, draws("extents")),
         # Many points that are close together make a matrix singular.
         "spread constants": lambda: _unless(
-            solves(function),
-            spread(point, points, _extents(checkable, case, full, points), draws("spread")),
+            solves(function), spread(point, points, axes, draws("spread"))
         ),
         "options": lambda: plain(point, parameters, known),
         "options with positive numbers": lambda: among_positive(

@@ -236,6 +236,7 @@ def _wrong(
     """The positions of the arguments whose gradient is not the exact one."""
     floor = _CASE_ROUNDINGS * at_case.usual
     may_be_surrogate = not variant.names_extents
+    has_options_of_case = at_case.has_options_of(variant.point)
     may_broadcast = variant.names_extents and not axes_of_one(variant.point) <= at_case.ones
     return frozenset(
         argument.position
@@ -247,11 +248,7 @@ def _wrong(
             is_usual=is_usual,
             floor=floor,
             may_be_surrogate=may_be_surrogate
-            and not (
-                at_case.has_options_of(variant.point)
-                and at_case.moves(argument.position)
-                and _counts(mine, at_case.usual)
-            ),
+            and not (has_options_of_case and _goes_on(mine, argument.position, at_case)),
         )
         and not (
             may_broadcast
@@ -260,9 +257,11 @@ def _wrong(
     )
 
 
-def _counts(gradient: Array | None, usual: float) -> bool:
-    """Return True for a gradient that is more than roundings beside those of the case."""
-    return gradient is not None and bool(np.abs(gradient).max(initial=0.0) > _RTOL * usual)
+def _goes_on(gradient: Array | None, position: int, at_case: AtCase) -> bool:
+    """Return True for a gradient of what moves forward at the case, that is more than roundings."""
+    if gradient is None or not at_case.moves(position):
+        return False
+    return bool(np.abs(gradient).max(initial=0.0) > _RTOL * at_case.usual)
 
 
 def _measured(

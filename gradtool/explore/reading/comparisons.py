@@ -39,22 +39,33 @@ def tested_near_zero(function: Any) -> set[str]:
 
     There a formula is replaced by its limit, of which backward needs the derivative too.
     """
-    return {
-        name
-        for node in nodes(getattr(function, "forward", function))
-        if isinstance(node, ast.Compare) and len(node.ops) == 1
-        for name in _near_zero(node.left, node.ops[0], node.comparators[0])
-    }
+    tiny = {name for node in _of_forward(function) for name in _with_tiny_size(node)}
+    return compared_with_zero(function, ast.Eq, ast.NotEq) | tiny
 
 
-def _near_zero(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Iterator[str]:
-    match left, op, right:
-        case ast.Name(id=name), ast.Eq() | ast.NotEq(), ast.Constant(value=0):
-            yield name
-        case (
-            ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="abs"), args=args),
-            ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE(),
-            ast.Constant(value=float(limit)),
+def compared_with_zero(function: Any, *operators: type[ast.cmpop]) -> set[str]:
+    """The names that forward compares with zero by some operators."""
+    found: set[str] = set()
+    for node in _of_forward(function):
+        match node:
+            case ast.Compare(
+                left=ast.Name(id=name), ops=[operator], comparators=[ast.Constant(value=0)]
+            ) if isinstance(operator, operators):
+                found.add(name)
+    return found
+
+
+def _of_forward(function: Any) -> tuple[ast.AST, ...]:
+    return nodes(getattr(function, "forward", function))
+
+
+def _with_tiny_size(node: ast.AST) -> Iterator[str]:
+    """The names whose size a comparison compares with a tiny number."""
+    match node:
+        case ast.Compare(
+            left=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="abs"), args=args),
+            ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
+            comparators=[ast.Constant(value=float(limit))],
         ) if limit <= _LARGEST_GUARD:
             yield from (each.id for each in args if isinstance(each, ast.Name))
             yield owner

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from gradtool.explore.reading.source import nodes
+from gradtool.explore.reading.comparisons import compared_with_zero
 from gradtool.explore.reading.wording import wording
 
 _DTYPE = (
@@ -44,17 +43,6 @@ def mask_dtypes(function: Any, name: str) -> list[str]:
     listed = [dtype for dtype, word in _NAMED if any(map(word.search, lists))]
     if "bool" in listed:
         return listed
+    is_tested = name in compared_with_zero(function, ast.Eq, ast.NotEq, ast.Gt)
     is_boolean = any("bool" in clause for clause in clauses)
-    return ["uint8"] if name in set(_compared_with_zero(function)) and not is_boolean else []
-
-
-def _compared_with_zero(function: Any) -> Iterator[str]:
-    """Names that forward compares with zero."""
-    for node in nodes(getattr(function, "forward", function)):
-        match node:
-            case ast.Compare(
-                left=ast.Name(id=name),
-                ops=[ast.Eq() | ast.NotEq() | ast.Gt()],
-                comparators=[ast.Constant(value=0)],
-            ):
-                yield name
+    return ["uint8"] if is_tested and not is_boolean else []

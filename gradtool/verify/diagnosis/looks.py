@@ -65,11 +65,7 @@ class Looks:
         """Return True if some gradients are those of a look, but for the last digits."""
         if gradients is None:
             return False
-        returned, found = self.returned(look), self.flat(gradients)
-        scale = max(float(np.abs(each).max(initial=0.0)) for each in (returned, found))
-        if not np.isfinite(scale):
-            return False
-        return bool(np.abs(returned - found).max(initial=0.0) <= self.precision * scale)
+        return is_close(self.flat(gradients), self.returned(look), self.precision)
 
     def returned(self, look: Look) -> FloatArray:
         """The vector of what backward returned."""
@@ -84,6 +80,14 @@ class Looks:
             wide = np.result_type(full.dtype, np.float64)
             parts.append(np.asarray(real_view(np.array(full, dtype=wide, order="C"))).ravel())
         return np.concatenate(parts)
+
+
+def is_close(found: FloatArray, expected: FloatArray, precision: float) -> bool:
+    """Return True if two vectors differ by no more than a part of their largest entry."""
+    scale = max(float(np.abs(each).max(initial=0.0)) for each in (expected, found))
+    if not np.isfinite(scale):
+        return False
+    return bool(np.abs(expected - found).max(initial=0.0) <= precision * scale)
 
 
 def shifted_point(derivatives: Derivatives, rng: np.random.Generator) -> list[Array]:

@@ -17,7 +17,14 @@ from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.comparison.forward_mode import rows, tangents
 from gradtool.verify.diagnosis.altered_forward import altered_forward_of_jvp
 from gradtool.verify.diagnosis.forgotten_steps import forgotten_step_of_jvp
-from gradtool.verify.diagnosis.looks import Explanation, Look, Looks, repair_in_words, shifted_point
+from gradtool.verify.diagnosis.looks import (
+    Explanation,
+    Look,
+    Looks,
+    is_close,
+    repair_in_words,
+    shifted_point,
+)
 from gradtool.verify.diagnosis.patience import limited_patience, patiently
 from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.protocol.differentiable import Examinable
@@ -71,16 +78,16 @@ class _TangentLooks(Looks):
         return Look(primals, cotangents, outputs)
 
     def returned(self, look: Look) -> FloatArray:
-        pairs = zip(look.cotangents, look.returned, strict=True)
-        return np.array([sum(_product(one, other) for one, other in pairs)])
+        return _product(look.cotangents, look.returned)
 
     def flat(self, gradients: Sequence[Array | None]) -> FloatArray:
-        pairs = zip(gradients, self._row, strict=True)
-        return np.array([sum(_product(one, other) for one, other in pairs)])
+        return _product(gradients, self._row)
 
 
-def _product(one: Array | None, other: Array | None) -> float:
-    return 0.0 if one is None or other is None else float(np.vdot(one, other).real)
+def _product(one: Sequence[Array | None], other: Sequence[Array | None]) -> FloatArray:
+    """The sum of the products of two sequences, as the vector that a look compares."""
+    pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+    return np.array([sum(float(np.vdot(a, b).real) for a, b in pairs)])
 
 
 def _random_tangents(derivatives: Derivatives, rng: np.random.Generator) -> Tangents:
@@ -126,6 +133,4 @@ class _RepairSearch:
         (found,) = self._function.repaired_jvp(primals, row, [made])
         if found is None:
             return False
-        scale = np.abs(exact).max(initial=0.0)
-        off = np.abs(rows(self._derivatives.layout, tuple(found)) - exact).max(initial=0.0)
-        return bool(off <= self._precision * scale)
+        return is_close(rows(self._derivatives.layout, tuple(found)), exact, self._precision)
