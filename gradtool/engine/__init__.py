@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes, autograd, func
+from gradtool.engine._control_flow import cond
 from gradtool.engine._device import device, get_default_device, set_default_device
 from gradtool.engine._dtypes import (
     dtype,
@@ -167,6 +168,7 @@ __all__ = [
     "autocast",
     "autograd",
     "compile",
+    "cond",
     "detach",
     "device",
     "dtype",

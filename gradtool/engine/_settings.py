@@ -43,12 +43,18 @@ sparse_csr = layout("sparse_csr")
 
 
 class _Switches:
-    """Settings without effect, to be read back."""
+    """Settings without effect, to be read back.
+
+    Held by an object: the seal lets checked code change those of an object, but not of a class.
+    """
 
     threads = os.cpu_count() or 1
     deterministic = False
     warn_only = False
     matmul_precision = "highest"
+
+
+_switches = _Switches()
 
 
 def set_num_threads(threads: int) -> None:
@@ -59,22 +65,22 @@ def set_num_threads(threads: int) -> None:
     """
     if threads <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
-    _Switches.threads = threads
+    _switches.threads = threads
 
 
 def get_num_threads() -> int:
     """Return the value of `set_num_threads`, or the number of processors."""
-    return _Switches.threads
+    return _switches.threads
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted; there are no others."""
-    _Switches.deterministic, _Switches.warn_only = bool(mode), warn_only
+    _switches.deterministic, _switches.warn_only = bool(mode), warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Return the value of `use_deterministic_algorithms`."""
-    return _Switches.deterministic
+    return _switches.deterministic
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -85,12 +91,12 @@ def set_float32_matmul_precision(precision: str) -> None:
     """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"{precision} is not one of 'highest', 'high' or 'medium'")
-    _Switches.matmul_precision = precision
+    _switches.matmul_precision = precision
 
 
 def get_float32_matmul_precision() -> str:
     """Return the value of `set_float32_matmul_precision`."""
-    return _Switches.matmul_precision
+    return _switches.matmul_precision
 
 
 def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:

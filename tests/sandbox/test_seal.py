@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import gradtool.engine as engine
 import gradtool.verify.comparison.compare as compare
 import gradtool.workers.worker  # noqa: F401 - what a worker loads is what is sealed
 from gradtool.sandbox import seal
@@ -71,6 +72,18 @@ def test_what_was_replaced_is_named(change: str) -> None:
     finally:
         _set("__class__", kind)
         _set("__dict__", attributes)
+
+
+@pytest.mark.usefixtures("_by_memory")
+def test_settings_of_torch_are_the_users_to_change() -> None:
+    taken = seal.Seal()
+    engine.set_float32_matmul_precision("high")
+    engine.use_deterministic_algorithms(True)
+    try:
+        assert taken.difference() is None
+    finally:
+        engine.set_float32_matmul_precision("highest")
+        engine.use_deterministic_algorithms(False)
 
 
 @pytest.mark.usefixtures("_by_memory")
