@@ -67,8 +67,9 @@ RIGHT = {
         "Configured",
         "ProjectedFrom",
         "TrackedProduct",
+        "CachedWeightLinear",
     ],
-    "callers": ["Reversible", "TreeSum", "Combined", "Contracted", "Mapped", "Delayed"],
+    "callers": ["Reversible", "TreeSum", "Combined", "Contracted", "Mapped", "Delayed", "Headroom"],
     "given": ["Blended", "Exchanged", "OfArrays", "WithGradient"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
@@ -180,6 +181,7 @@ GUESSED = [
     ("shapes", "Guessed"),
     ("modules", "CouplingSwapped"),
     ("operators", "TransformedNotBack"),
+    ("dtypes", "CosineOfOrder"),
 ]
 
 
@@ -217,6 +219,16 @@ def test_whether_a_list_of_tensors_should_get_gradients_is_in_doubt() -> None:
     function = checked("dtypes")["FirstOf"]
     assert failed(function) == {"GT121"}
     assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
+
+
+def test_what_is_annotated_as_one_tensor_is_no_list() -> None:
+    function = checked("dtypes")["QuantisedGradient"]
+    assert failed(function) <= {"GT002", "GT004"}
+    assert not any("[0]" in each for case in function.cases for each in case.arguments)
+
+
+def test_a_method_that_pytorch_has_removed_is_a_mistake() -> None:
+    assert failed(checked("given")["SolvedAsOfOld"]) == {"GT003"}
 
 
 def test_arguments_without_any_gradient_show_nothing() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gradtool.adapters.library import library
 from gradtool.cases.inference.drafts import Draft, places, shape_of
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.stand_ins import matrices
@@ -63,10 +65,17 @@ def _alternatives(reading: Reading, draft: Draft, at: int) -> Iterator[Any]:
     if isinstance(value, list):
         yield from _lists(value)
     yield {"shape": [3], "dtype": "int64", "low": 0, "high": 2}
-    yield [{"shape": [3, 4]}, {"shape": [3, 4]}]
+    if not _is_one_tensor(reading.parameters[at]):
+        yield [{"shape": [3, 4]}, {"shape": [3, 4]}]
     if not (use.loops or use.looped):
         yield []  # A loop over nothing would show nothing.
     yield list(reversed(extents[:2]))
+
+
+def _is_one_tensor(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter that is annotated as a tensor, and nothing else."""
+    note = parameter.annotation
+    return note is library().Tensor or note in ("Tensor", "torch.Tensor")
 
 
 def _lengths(reading: Reading, draft: Draft, at: int) -> Iterator[dict[str, Any]]:

@@ -70,6 +70,9 @@ _OTHERS = 8
 _MANY = 120
 """Entries beyond which smaller tensors are used if they are accepted too."""
 
+_MANY_NUMBERS = 3
+"""Numbers that nothing but their names shows, for which callers are asked first."""
+
 FIRST, SECOND = "inferred", "inferred-2"
 """Names of the cases that are found by reading."""
 
@@ -144,6 +147,7 @@ def _cases(
 ) -> SearchResult:
     search = _own_cases(checkable, parameters, clues, tries, gaps)
     is_made_up = search.is_guess and any(map(_has_stand_in, search.cases))
+    is_made_up |= search.evidence is None and any(map(_has_many_numbers, search.cases))
     if not checkable.is_function or (search.cases and not is_made_up):
         return search
     if not search.cases and search.objection.startswith(gaps):
@@ -155,6 +159,11 @@ def _cases(
         search.cases, search.is_guess = called.cases, called.is_guess
         search.evidence = f"a call to {called.caller}"
     return search
+
+
+def _has_many_numbers(case: CaseConfig) -> bool:
+    """Return True for numbers of which some have to fit the others, as those of a model do."""
+    return sum(isinstance(value, float) for value in case.args) >= _MANY_NUMBERS
 
 
 def _has_stand_in(case: CaseConfig) -> bool:
@@ -195,9 +204,12 @@ def _own_cases(
         ):
             search.evidence, search.is_guess = "the signature", True
         return search
+    # Complex tensors may be meant, and so may the real ones.
+    is_of_either_type = search.broken == "gradient-type"
     # A backward may return a gradient for each argument, those with a default included.
     every = [tuple(filter(_is_single, parameters))] if counts_all else variants(parameters, clues)
     is_read = _read_cases(checkable, every, clues, tries, search)
+    search.is_guess |= is_of_either_type
     if not search.cases and _refuses_default(parameters, search.objection):
         _read_cases(checkable, [tuple(filter(_is_single, parameters))], clues, tries, search)
     if not search.cases and search.miscounted and not any(map(_has_default, parameters)):

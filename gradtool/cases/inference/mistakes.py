@@ -25,8 +25,10 @@ _UNSET = re.compile(r"AttributeError: '\w+Backward' object has no attribute '\w+
 
 _REMOVED = re.compile(
     r"RuntimeError: torch\.\w+ was deprecated since version \S+ and is now removed"
+    r"|AttributeError: 'Tensor' object has no attribute "
+    r"'(btrf|btrifact\w*|btrisolve|btrs|btriunpack|gels|gesv|potr[fis]|pstrf|trtrs)'"
 )
-"""Matches the refusal of a function that PyTorch has removed."""
+"""Matches the refusal of a function or a method that PyTorch has removed."""
 
 _UNKNOWN = re.compile(r"NameError: name '(\w+)' is not defined")
 """Matches the refusal of a name that nothing is bound to."""

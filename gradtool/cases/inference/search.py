@@ -56,7 +56,8 @@ _DOMAINS: tuple[Domain, ...] = (
 )
 """Domains of values: standard normal, then those of log, of logit and of acosh."""
 
-_DTYPES: tuple[Domain, ...] = ({"dtype": "complex128"}, {"dtype": "float32"})
+_COMPLEX: Domain = {"dtype": "complex128"}
+_DTYPES: tuple[Domain, ...] = (_COMPLEX, {"dtype": "float32"})
 """Dtypes of tensors to try for a Function that refuses float64."""
 
 OTHER_DTYPES_BUDGET = 20
@@ -118,7 +119,7 @@ def infer(parameters: Parameters, clues: Clues, attempt: Try) -> SearchResult:
         found = found if found.backward else search.spell_out(found, parameters)
         search.result.cases.append(found.case)
         search.result.broken = found.broken
-        search.result.is_doubtful = _is_doubtful(found)
+        search.result.is_doubtful = _is_doubtful(found) or search.may_be_complex(found)
         optional = [p for p in parameters if p.default is None and may_be_tensor(p, clues)]
         search.find_optional(found, optional, clues)
     return search.result
@@ -173,6 +174,13 @@ class _Search:
                 return found
             best = best or found
         return best
+
+    def may_be_complex(self, found: _Found) -> bool:
+        """Return True for gradients of another type that are right if the tensors are complex."""
+        if found.broken != "gradient-type":
+            return False
+        other = self._try(found.candidate, "inferred", [{**found.domain, **_COMPLEX}])
+        return other is not None and other.backward
 
     def spell_out(self, found: _Found, parameters: Parameters) -> _Found:
         """Spell out the defaults, if backward then accepts the arguments.

@@ -147,6 +147,8 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
             yield {"literal": SimpleNamespace(**dict.fromkeys(sorted(use.attributes), value))}
         if use.methods:
             yield from ({"literal": _with_methods(use, value)} for value in _OF_ATTRIBUTES)
+            suppliers = map(Supplier, _SUPPLIED)
+            yield from ({"literal": _with_methods(use, False, each)} for each in suppliers)
     if own:
         yield from ({"literal": each} for each in _operators(use.attributes, _base(reading)))
 
@@ -174,9 +176,9 @@ _OF_ATTRIBUTES = (2, False)
 """Values of the attributes of an object that is not known: numbers, and options that are off."""
 
 
-def _with_methods(use: Use, value: Any) -> SimpleNamespace:
-    """An object with a value for each attribute, and a linear map for each method."""
-    methods = dict.fromkeys(sorted(use.methods), Operator())
+def _with_methods(use: Use, value: Any, method: Any = None) -> SimpleNamespace:
+    """An object with a value for each attribute, and a linear map or `method` for each method."""
+    methods = dict.fromkeys(sorted(use.methods), method or Operator())
     return SimpleNamespace(**{**dict.fromkeys(sorted(use.attributes), value), **methods})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, zip_longest
@@ -87,8 +88,10 @@ def _plain(test: ast.AST, point: Point) -> Iterator[Variant]:
         name, before = point.names[at], point.values[at]
         if is_kept(name, before) or not _names(test, name):
             continue
-        for value in dict.fromkeys(_other_values(test, before)):
-            if isinstance(before, float) and is_share(name):
+        is_float = isinstance(before, float)
+        own = _Compared(name).visit(copy.deepcopy(test)) if is_float else test
+        for value in dict.fromkeys(_other_values(own, before)):
+            if is_float and is_share(name):
                 value = min(max(value, 0.0), 1.0)
             change = f"`{name}` is {value!r}, not {before!r}"
             yield Variant(
@@ -103,6 +106,24 @@ def _names(test: ast.AST, name: str) -> bool:
         or (isinstance(node, ast.Attribute) and node.attr == name)
         for node in ast.walk(test)
     )
+
+
+class _Compared(ast.NodeTransformer):
+    """Puts an argument itself in place of what comparisons compute with it.
+
+    In ``x > -1.0 / (1.0 - t)``, the constants say nothing of where ``t`` ends.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def visit_Compare(self, node: ast.Compare) -> ast.Compare:
+        """Replace the sides that name the argument."""
+        left, *others = map(self._plain, (node.left, *node.comparators))
+        return ast.Compare(left, node.ops, others)
+
+    def _plain(self, side: ast.expr) -> ast.expr:
+        return ast.Name(self._name, ast.Load()) if _names(side, self._name) else side
 
 
 def _other_values(test: ast.AST, before: Any) -> Iterator[Any]:

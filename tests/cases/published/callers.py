@@ -252,3 +252,25 @@ class DelayedLayer(torch.nn.Module):
         if x.dtype != self.scale.dtype:
             raise ValueError(f"input is {x.dtype}, and the layer {self.scale.dtype}")
         return Delayed.apply(x * self.scale, *self.numbers)
+
+
+class Headroom(Function):
+    """A multiple of what stays below a limit, as its layer sees to."""
+
+    @staticmethod
+    def forward(ctx, x, limit: float, gain: float, scale: float):
+        ctx.factor = gain * scale
+        return x.clamp(max=limit) * gain * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, None, None, None
+
+
+class HeadroomLayer(nn.Module):
+    def __init__(self, limit: float = 1.0, gain: float = 2.0, scale: float = 0.5) -> None:
+        super().__init__()
+        self.limit, self.gain, self.scale = limit, gain, scale
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return Headroom.apply(x.sigmoid(), self.limit, self.gain, self.scale)

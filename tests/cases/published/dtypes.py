@@ -84,3 +84,33 @@ class FirstOf(Function):
     def backward(ctx, grad_output):
         (constant,) = ctx.saved_tensors
         return grad_output * constant, None
+
+
+class CosineOfOrder(Function):
+    """Called with complex numbers, of which it reads the real part."""
+
+    @staticmethod
+    def forward(ctx, n, z):
+        ctx.n = int(n)
+        z = z.to(torch.complex128)
+        ctx.save_for_backward(z)
+        return torch.cos(ctx.n * z.real).to(z.dtype)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (z,) = ctx.saved_tensors
+        return None, -ctx.n * torch.sin(ctx.n * z.real) * grad_output
+
+
+class QuantisedGradient(Function):
+    """Keeps the gradient in a class of tensors that only PyTorch can make."""
+
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, block_size: int):
+        ctx.block_size = block_size
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        assert grad_output.numel() % ctx.block_size == 0
+        return torch.Tensor._make_wrapper_subclass(torch.Tensor, grad_output.shape), None

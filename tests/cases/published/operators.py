@@ -348,3 +348,23 @@ class Deferred(Function):
         if ctx.is_last:
             found = (2.0 * grad_output, None)
         return found
+
+
+class CachedWeightLinear(Function):
+    """The weight comes from a layer that keeps it in a cache, and that counts what it is told."""
+
+    @staticmethod
+    def forward(ctx, x, layer, bias):
+        ctx.layer = layer
+        ctx.save_for_backward(x)
+        return torch.nn.functional.linear(x, layer.weight_on(x.device), bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        layer = ctx.layer
+        weight = layer.weight_on(x.device)
+        if layer.is_scored:
+            grads = grad_output.reshape(-1, weight.shape[0]).t() @ x.reshape(-1, x.shape[-1])
+            layer.score += (grads * layer.original.weight).abs().sum().item()
+        return grad_output @ weight, None, None

@@ -276,3 +276,26 @@ class KlOfSoftened(Function):
     @staticmethod
     def sample_inputs():
         yield rand(3, 4), rand(3, 4).detach()
+
+
+class TemperedExponential(Function):
+    """The exponential with a tail that ends at ``-1 / (1 - t)``."""
+
+    @staticmethod
+    def forward(ctx, x, t):
+        ctx.t = t
+        base = (1.0 + (1.0 - t) * x).clamp(min=0.0)
+        if not (x > -1.0 / (1.0 - t)).any():
+            base = torch.zeros_like(x)
+        ctx.save_for_backward(base)
+        return base ** (1.0 / (1.0 - t))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (base,) = ctx.saved_tensors
+        return g * base ** (ctx.t / (1.0 - ctx.t)) * (base > 0), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, low=-1.0, high=1.0, seed=191), 0.25
