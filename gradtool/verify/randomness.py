@@ -11,6 +11,7 @@ more than one of them is ever held in full.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -27,8 +28,14 @@ _SIGNS = np.array([-1.0, 1.0])
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
     """A generator of its own for each purpose, so that asking one rule changes no other's data."""
+    return np.random.Generator(np.random.PCG64(_sequence(seed, purpose)))
+
+
+@lru_cache(maxsize=256)
+def _sequence(seed: int, purpose: str) -> np.random.SeedSequence:
+    """The words that a generator starts from; to mix them takes longer than all else."""
     # crc32 rather than hash(), which differs from process to process.
-    return np.random.default_rng([seed, crc32(purpose.encode())])
+    return np.random.SeedSequence([seed, crc32(purpose.encode())])
 
 
 def signed(rng: np.random.Generator, shape: int | tuple[int, ...]) -> FloatArray:

@@ -91,12 +91,36 @@ class FunctionDifferentiable:
         self._case_forward: tuple[Primals, AlteredForward] | None = None
         self._altered_at: tuple[Primals, Cotangents] | None = None
         self._altered: dict[Alteration, tuple[Array | None, ...] | None] = {}
+
+    @cached_property
+    def defines_both_backward_and_vjp(self) -> bool:
+        """True if it overrides both names of the same method."""
         cls = self._bound.cls
-        self.defines_both_backward_and_vjp = cls is not None and _has_both(cls)
-        self.declares_once_differentiable = cls is not None and _is_once_differentiable(cls)
-        self.defines_jvp = cls is not None and cls.jvp is not library().Function.jvp
-        self.defines_vmap = cls is not None and batching.declares_batching(cls)
-        self.generates_vmap = cls is not None and bool(cls.generate_vmap_rule)
+        return cls is not None and _has_both(cls)
+
+    @cached_property
+    def declares_once_differentiable(self) -> bool:
+        """True if it says that its backward cannot be differentiated."""
+        cls = self._bound.cls
+        return cls is not None and _is_once_differentiable(cls)
+
+    @property
+    def defines_jvp(self) -> bool:
+        """True if the Function has a ``jvp`` of its own."""
+        cls = self._bound.cls
+        return cls is not None and cls.jvp is not library().Function.jvp
+
+    @cached_property
+    def defines_vmap(self) -> bool:
+        """True if it has a ``vmap`` of its own, or asks for a generated one."""
+        cls = self._bound.cls
+        return cls is not None and batching.declares_batching(cls)
+
+    @property
+    def generates_vmap(self) -> bool:
+        """True if it asks for a generated ``vmap``."""
+        cls = self._bound.cls
+        return cls is not None and bool(cls.generate_vmap_rule)
 
     @cached_property
     def lines(self) -> frozenset[SourceLine]:

@@ -17,7 +17,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,8 +85,7 @@ class _PythonState:
     full: Any = field(compare=False)
 
 
-@dataclass(frozen=True)
-class GeneratorState:
+class GeneratorState(NamedTuple):
     """State of the generators of Python and NumPy; equal if nothing was drawn in between."""
 
     python: _PythonState
@@ -98,6 +98,9 @@ _python: Any = random.getstate.__self__  # type: ignore[attr-defined]  # it is a
 _PYTHON_HEADER = object.__basicsize__
 _PYTHON_BYTES = random.Random.__base__.__basicsize__ - _PYTHON_HEADER  # type: ignore[union-attr]
 """Size of its state in memory, which is all that its class in C adds to an object."""
+
+_python_memory = (ctypes.c_char * _PYTHON_BYTES).from_address(id(_python) + _PYTHON_HEADER)
+"""Its state in memory; used in CPython only."""
 
 _last_of_python: _PythonState | None = None
 """Last state read from Python, which is read as that of NumPy is."""
@@ -128,8 +131,7 @@ def _python_state() -> _PythonState:
     if sys.implementation.name != "cpython":
         full = random.getstate()
         return _PythonState(full, None, full)
-    memory = ctypes.string_at(id(_python) + _PYTHON_HEADER, _PYTHON_BYTES)
-    normal, last = _python.gauss_next, _last_of_python
+    memory, normal, last = _python_memory.raw, _python.gauss_next, _last_of_python
     if last is None or (last.memory, last.normal) != (memory, normal):
         last = _last_of_python = _PythonState(memory, normal, random.getstate())
     return last
@@ -139,7 +141,8 @@ def _numpy_state() -> _NumPyState:
     global _last
     generator: Any = np.random.get_bit_generator()  # type: ignore[attr-defined]  # it is public
     last = _last
-    memory = _memory(generator)
+    held = _memory(generator)
+    memory = b"" if held is None else held.raw
     same = last is not None and (last.generator, last.memory) == (id(generator), memory)
     # Drawing a normal number that is held already leaves the memory as it is.
     if last is None or not same or last.has_gauss or not memory:
@@ -150,11 +153,12 @@ def _numpy_state() -> _NumPyState:
     return last
 
 
-def _memory(generator: Any) -> bytes:
-    """Return the bytes of the state; none if their number is not known."""
+@lru_cache(maxsize=1)
+def _memory(generator: Any) -> ctypes.Array[ctypes.c_char] | None:
+    """Return the memory that holds the state; None if its size is not known."""
     if not isinstance(generator, np.random.MT19937):
-        return b""
-    return ctypes.string_at(generator.ctypes.state_address, _MERSENNE_BYTES)
+        return None
+    return (ctypes.c_char * _MERSENNE_BYTES).from_address(generator.ctypes.state_address)
 
 
 # ---- the same draws in every call -------------------------------------------------------------

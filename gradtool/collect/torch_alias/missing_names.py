@@ -23,8 +23,12 @@ shown_as_torch = False
 _lacking: dict[str, ModuleType] = {}
 """The modules that hold placeholders only, by torch's name."""
 
-_answers: dict[ModuleType, _Answer] = {}
-"""What completes each module of the engine, made when it is first completed."""
+_are_answering = False
+"""True while the engine's modules stand for torch's. What completes them stays in them: to take it
+out and put it back around each call would copy pages of memory that a worker shares."""
+
+_asked: list[_Answer] = []
+"""Those of the engine's modules that have found a name since."""
 
 _completed: set[type] = set()
 """Classes of tensors that have placeholders for the methods that they lack."""
@@ -60,8 +64,8 @@ def complete_engine(loaded: Iterable[str]) -> None:
     Args:
         loaded: Names of the modules that were loaded since the last time.
     """
-    for module in tuple(_answers):
-        complete(module)
+    global _are_answering
+    _are_answering = True
     for name in [name for name in loaded if name.startswith((_ENGINE, "torch."))]:
         module = sys.modules[name]
         # A private module answers once it was imported under torch's name, or if torch loads it.
@@ -72,13 +76,10 @@ def complete_engine(loaded: Iterable[str]) -> None:
 
 def complete(module: ModuleType) -> None:
     """Give one module of the engine placeholders for the names that it lacks."""
-    own, known = vars(module).get("__getattr__"), _answers.get(module)
+    own = vars(module).get("__getattr__")
     if not isinstance(own, _Answer):
         name = "torch" + module.__name__.removeprefix(_ENGINE)
-        if known is None or known.own is not own:
-            known = _Answer(name, module, own)
-            _answers.setdefault(module, known)
-        vars(module)["__getattr__"] = known
+        vars(module)["__getattr__"] = _Answer(name, module, own)
         if "__path__" not in vars(module) and torch_names().names_of(name).modules:
             vars(module)["__path__"] = []  # A package in PyTorch: its modules are lacking ones.
         # Found there, it is not bound in its parent anew, where a function may have its name.
@@ -92,14 +93,11 @@ def complete(module: ModuleType) -> None:
 
 
 def restore_engine() -> None:
-    """Take the placeholders out of the engine's modules again."""
-    for module in _answers:
-        answer = vars(module).get("__getattr__")
-        if isinstance(answer, _Answer):
-            answer.forget()
-            del vars(module)["__getattr__"]
-            if answer.own is not None:
-                vars(module)["__getattr__"] = answer.own
+    """Let the engine's modules lack again what they lack."""
+    global _are_answering
+    _are_answering = False
+    while _asked:
+        _asked.pop().forget()
     for name, module in _lacking.items():
         parent, _, attribute = name.rpartition(".")
         above = sys.modules.get(home_of(parent))
@@ -135,14 +133,18 @@ def _complete_tensor(tensor: type) -> None:
 
 
 class _Answer:
-    """The ``__getattr__`` of a module of torch, called for names that the module lacks."""
+    """The ``__getattr__`` of a module of torch, called for names that the module lacks.
+
+    One of the engine's own modules has no others than before, unless it stands for torch's.
+    """
 
     def __init__(
         self, name: str, module: ModuleType, own: Callable[[str], Any] | None = None
     ) -> None:
-        self.own = own
+        self._own = own
         self._name = name
         self._module = module
+        self._is_of_engine = _is_engine(module.__name__)
         self._found: dict[str, Any] = {}
 
     def __call__(self, attribute: str) -> Any:
@@ -151,9 +153,18 @@ class _Answer:
         Raises:
             AttributeError: PyTorch has no such name.
         """
+        if self._is_of_engine and not _are_answering:
+            return self._without_torch(attribute)
         if attribute not in self._found:
+            if self._is_of_engine:
+                _asked.append(self)
             self._found[attribute] = self._find(attribute)
         return self._found[attribute]
+
+    def _without_torch(self, name: str) -> Any:
+        if self._own is not None:
+            return self._own(name)
+        raise self._lacks(name, self._module.__name__)
 
     def forget(self) -> None:
         """Look all names up again when next called."""
@@ -164,14 +175,17 @@ class _Answer:
             submodule = self._submodule(name)
             if submodule is not None:
                 return submodule
-        if self.own is not None:
+        if self._own is not None:
             with suppress(AttributeError):
-                return self.own(name)
+                return self._own(name)
         names = torch_names().names_of(self._name)
         if not name.startswith("__") and names.has(name):
             return _placeholder_for(f"{self._name}.{name}", name in names.exceptions)
-        message = f"module {self._name!r} has no attribute {name!r}"
-        raise AttributeError(message, name=name, obj=self._module)
+        raise self._lacks(name, self._name)
+
+    def _lacks(self, name: str, module: str) -> AttributeError:
+        message = f"module {module!r} has no attribute {name!r}"
+        return AttributeError(message, name=name, obj=self._module)
 
     def _submodule(self, name: str) -> ModuleType | None:
         if is_private(name):

@@ -210,6 +210,18 @@ def test_afterwards_all_is_as_it_was() -> None:
     assert not hasattr(gradtool.engine.autograd, "profiler_legacy")
     assert not hasattr(gradtool.engine._tensor, "whatever")
     assert gradtool.engine.nn.Module
+    with pytest.raises(AttributeError, match=r"^module 'gradtool.engine.autograd' has no"):
+        _ = gradtool.engine.autograd.profiler_legacy
+
+
+def test_entering_again_writes_to_no_module() -> None:
+    with answer_torch_imports():
+        importlib.import_module("torch.nn")
+    engine = [module for name, module in sys.modules.items() if name.startswith("gradtool.engine")]
+    before = [list(vars(module)) for module in engine]
+    with answer_torch_imports():
+        assert [list(vars(module)) for module in engine] == before
+    assert [list(vars(module)) for module in engine] == before
 
 
 def test_a_module_that_was_there_is_hidden_and_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
