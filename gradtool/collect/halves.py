@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+
+from gradtool.adapters.common.parsed_source import own_source
 
 
 class _Body(msgspec.Struct, frozen=True):
@@ -48,7 +49,7 @@ def half_of(cls: type[Any]) -> str | None:
 def _definition(function: Any) -> ast.FunctionDef | None:
     function = inspect.unwrap(getattr(function, "__func__", function))
     try:
-        node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        node = own_source(function)[1].body[0]
     except (OSError, TypeError, SyntaxError):
         return None
     return node if isinstance(node, ast.FunctionDef) else None

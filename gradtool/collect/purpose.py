@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import own_source
 from gradtool.adapters.library import library
 from gradtool.collect.halves import half_of
 from gradtool.collect.unchecked import Purpose, Unchecked
@@ -154,7 +154,7 @@ def _body(function: Any) -> list[ast.stmt]:
     if not inspect.isfunction(function):
         return []
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        _, tree = own_source(function)
     except (OSError, TypeError, SyntaxError):
         return []
     definition = tree.body[0]

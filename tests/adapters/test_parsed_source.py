@@ -1,48 +1,44 @@
-"""The source of a module is parsed once, whoever asks for what is in it."""
+"""The source of a function is read once, as long as the function lives."""
 
 from __future__ import annotations
 
 import ast
-from pathlib import Path
-from types import SimpleNamespace
+import gc
+import inspect
+import weakref
+from collections.abc import Callable
 
 import pytest
 
-from gradtool.adapters.common.parsed_source import parsed
-from gradtool.run.runner import check
-from tests.options import check_options
-
-SOURCE = '''
-from gradtool import Function
+from gradtool.adapters.common.parsed_source import own_source
 
 
-class Double(Function):
-    """Twice x, where x is positive."""
+def _made() -> Callable[[], int]:
+    def function() -> int:
+        return 1
 
-    @staticmethod
-    def forward(ctx, x):
-        if x.dim() > 3:
-            raise ValueError("too many dimensions")
-        return 2 * x if x.shape[0] else x.clone()
-
-    @staticmethod
-    def backward(ctx, g):
-        return 2 * g
-'''
+    return function
 
 
-def test_one_check_parses_a_module_once_for_all_readers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sources: list[str] = []
+def test_source_is_read_once_from_the_margin_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = _made()
+    text, tree = own_source(function)
+    assert text == "def function() -> int:\n    return 1\n"
+    assert ast.unparse(tree.body[0]) == text.strip()
+    monkeypatch.setattr(inspect, "getsource", lambda _: pytest.fail("it is read again"))
+    assert own_source(function)[1] is tree
 
-    def parse(source: str) -> ast.Module:
-        sources.append(source)
-        return ast.parse(source)
 
-    parsed.cache_clear()
-    stand_in = SimpleNamespace(parse=parse)
-    monkeypatch.setattr("gradtool.adapters.common.parsed_source.ast", stand_in)
-    (tmp_path / "ops.py").write_text(SOURCE)
-    check(check_options(paths=(str(tmp_path / "ops.py"),), explore="quick", isolated=False))
-    assert sources.count(SOURCE) == 1
+def test_it_keeps_no_function_alive() -> None:
+    function = _made()
+    own_source(function)
+    held = weakref.ref(function)
+    del function
+    gc.collect()
+    assert held() is None
+
+
+def test_what_has_no_source_raises_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            own_source(len)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+from gradtool.adapters.common.parsed_source import own_source
 
 
 class Helper(msgspec.Struct, frozen=True):
@@ -51,8 +52,7 @@ def _imported(function: Any) -> Helper | None:
 def definition(function: Any) -> tuple[str, ast.stmt | None]:
     """The source of a function, and its statement; None without source."""
     try:
-        # The source of a method is indented, which alone is not valid Python.
-        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
-        return text, ast.parse(text).body[0]
+        text, tree = own_source(inspect.unwrap(function))
+        return text, tree.body[0]
     except (OSError, TypeError, SyntaxError, IndexError, ValueError):
         return "", None

@@ -81,10 +81,11 @@ class _Alias:
             is_there = any(top in sys.modules for top in _ANSWERED)
             self._hidden = _take_out(sys.modules) if is_there else {}
             previous, self._last_before = self._last_before, next(reversed(sys.modules))
+            loaded = list(_names_since(previous))
             sys.modules.update(self._answers)
             sys.meta_path.insert(0, self._finder)
             importlib.util.find_spec = _find_spec
-            missing_names.complete_engine(_names_since(previous))
+            missing_names.complete_engine(loaded)
 
     def leave(self) -> None:
         """Stop answering, once left as often as entered."""

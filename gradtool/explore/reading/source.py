@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.buffers import is_of_the_engine
+from gradtool.adapters.common.parsed_source import own_source
 from gradtool.explore.reading.names import is_block
 from gradtool.explore.reading.wording import speaks_of_parity, wording
 
@@ -43,7 +43,7 @@ def trees(function: Any) -> tuple[ast.AST, ...]:
         try:
             own = inspect.unwrap(method)
             if not is_of_the_engine(own):
-                found.append(ast.parse(textwrap.dedent(inspect.getsource(own))))
+                found.append(own_source(own)[1])
         except (OSError, TypeError, SyntaxError, ValueError):
             continue
     return tuple(found)
