@@ -42,6 +42,7 @@ RIGHT = {
         "Filtered",
         "LowRankUpdate",
         "FlatTable",
+        "GroupedConvolution",
     ],
     "options": [
         "GatedUnit",
@@ -104,6 +105,7 @@ AT_ONE_SHAPE = [
     "operators::OverSlices",
     "operators::SolvedByConjugateGradients",
     "guarded::CategoricalKL",
+    "shapes::SmoothedRows",
     "guarded::MatrixRoot",
     "guarded::Resolvent",
     "guarded::SpectralMap",
@@ -182,6 +184,7 @@ GUESSED = [
     ("modules", "CouplingSwapped"),
     ("operators", "TransformedNotBack"),
     ("dtypes", "CosineOfOrder"),
+    ("guarded", "BroadenedEig"),
 ]
 
 

@@ -273,6 +273,7 @@ _THREE: list[Shapes] = [
     ((3, 4), (), ()),
     ((3, 4), (3, 4), (3,)),  # pairs of rows and a target for each
     ((3, 4), (5, 4), ()),  # distances with one scale
+    ((3, 4), (3,), (3,)),  # two numbers a row
     ((3, 4), (3,), (4,)),  # a matrix with a vector on either side
     ((3, 3), (3, 3), (3, 3)),
     ((), (), ()),
@@ -353,7 +354,8 @@ def _many(count: int) -> list[Shapes]:
     alike: list[Shape] = [(3, 4), (4,), (2, 3, 4), (2, 3, 4, 5)]
     rest = count - 1
     rows = [((3, 4), *[(4,)] * rest), *((x, *[(3,)] * rest) for x in ((2, 3, 4), (2, 3, 4, 5)))]
-    return [*((shape,) * count for shape in alike), *rows, ((3, 3),) * count, ((),) * count]
+    each = ((3, 4), *[(3,)] * rest)  # one number a row
+    return [*((shape,) * count for shape in alike), *rows, each, ((3, 3),) * count, ((),) * count]
 
 
 def optional_shapes(base: Shapes, output: Shape) -> list[Shape]:

@@ -6,6 +6,7 @@ another rank that broadcasts. What it computes wrong there shows nothing.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import re
@@ -18,6 +19,7 @@ from gradtool.cases.inference.climbing import Step
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.documentation import source
 from gradtool.cases.inference.drafts import is_floating, shape_of
+from gradtool.cases.inference.helpers import definition
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.sparse import sparse_arguments
 from gradtool.cases.inference.suggestions import suggested
@@ -34,6 +36,12 @@ _STRUCTURE = re.compile(
 
 _OF_ONE_TRIANGLE = re.compile(r"\b(eigv?a?l?s?h|symeig|cholesky)\b")
 """Matches functions that take half of a matrix for the whole."""
+
+_EIGENVECTORS = re.compile(r"\b(linalg|torch)\.eig\(")
+"""Matches a function whose vectors are unique but for a factor each."""
+
+_OF_ONE_RESULT = 2
+"""Parameters of a backward that takes one gradient: ctx and that."""
 
 _SUGGESTIONS = 20
 """Values of a parameter that its name and its uses suggest."""
@@ -66,6 +74,18 @@ def is_unlike_documented(function: Any, case: CaseConfig) -> bool:
     if not any(map(_is_random_square, case.args)) or not _STRUCTURE.search(text):
         return False
     return not _OF_ONE_TRIANGLE.search(source(function))
+
+
+def returns_eigenvectors(function: Any) -> bool:
+    """Return True for a forward that computes eigenvectors, and a backward for several results.
+
+    A gradient may be meant for what depends on no factor of theirs, as PyTorch's own is.
+    """
+    forward = definition(getattr(function, "forward", function))[0]
+    backward = definition(getattr(function, "backward", None))[1]
+    if not _EIGENVECTORS.search(forward) or not isinstance(backward, ast.FunctionDef):
+        return False
+    return len(backward.args.args) > _OF_ONE_RESULT
 
 
 def is_unpacked(parameters: Parameters, clues: Clues, case: CaseConfig) -> bool:

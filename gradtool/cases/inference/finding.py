@@ -20,6 +20,7 @@ from gradtool.cases.inference.certainty import (
     is_stated,
     is_unlike_documented,
     is_unpacked,
+    returns_eigenvectors,
 )
 from gradtool.cases.inference.climbing import Climb, Step, speaks_of
 from gradtool.cases.inference.clues import Clues
@@ -115,6 +116,8 @@ def find_cases(
     mistaken = None if search.cases else furthest.mistaken(parameters)
     if mistaken is not None:
         search.cases = [mistaken]
+    if search.cases and returns_eigenvectors(checkable.obj):
+        search.evidence, search.is_guess = search.evidence or "the signature", True
     search.cases = [_with_symmetric(case, tries) for case in search.cases]
     return search
 

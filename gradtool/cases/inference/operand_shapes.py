@@ -48,12 +48,18 @@ def _convolved(facts: ShapeFacts, call: ast.Call) -> None:
     taken, made = (0, 1) if found[1] else (1, 0)
     for name in (x, weight):
         facts.rank(name, int(found[2]) + 2)
-    if not any(keyword.arg == "groups" for keyword in call.keywords):
+    if _may_be_ungrouped(facts, call):
         facts.extent(x, 1, f"channels of {x}")
         facts.extent(weight, taken, f"channels of {x}")
     for name in bias:
         facts.shape(name, [f"filters of {weight}"])
         facts.extent(weight, made, f"filters of {weight}")
+
+
+def _may_be_ungrouped(facts: ShapeFacts, call: ast.Call) -> bool:
+    """Return True if there is one group of channels, or if an argument says how many."""
+    groups = [keyword.value for keyword in call.keywords if keyword.arg == "groups"]
+    return all(isinstance(each, ast.Name) and each.id in facts.names for each in groups)
 
 
 def _transposed(body: ast.AST) -> Iterator[str]:

@@ -307,9 +307,15 @@ _TENSORS = re.compile(r"(tuple|list|sequence|iterable)\[[^\]]*Tensor", re.IGNORE
 """Matches the annotation of several tensors in one argument."""
 
 
+_AXIS_BY_AXIS = re.compile(r"strides?|paddings?|dilations?|(output_)?padding|kernel(_size)?")
+"""Names of small numbers, one for each axis of an image or a signal."""
+
+
 def _annotated(name: str, note: str) -> list[Role]:
     """Roles of a plain value, for annotations that name its type."""
     if _SEQUENCE.search(note):
+        if _AXIS_BY_AXIS.fullmatch(name):
+            return [constant([value] * axes) for axes in (2, 1, 3) for value in (1, 2)]
         return _permutation() if _PERMUTATION_NAMES.fullmatch(name) else _shape_values()
     hinted = next((v for pattern, v in _NAMED_PATTERNS if pattern.fullmatch(name)), ())
     for word, fits, values in _ANNOTATED:

@@ -456,3 +456,22 @@ class Resolvent(Function):
     def backward(ctx, grad_output):
         (inverse,) = ctx.saved_tensors
         return -inverse.mT @ grad_output @ inverse.mT
+
+
+class BroadenedEig(Function):
+    """Eigenvalues and vectors, for what does not depend on the length or phase of these."""
+
+    @staticmethod
+    def forward(ctx, matrix):
+        values, vectors = torch.linalg.eig(matrix)
+        ctx.save_for_backward(matrix, values, vectors)
+        return values, vectors
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_vectors):
+        matrix, values, vectors = ctx.saved_tensors
+        gaps = values[None, :] - values[:, None]
+        weights = (gaps / (gaps.abs() ** 2 + 1e-20)).fill_diagonal_(0)
+        inner = torch.diag(grad_values) + weights.conj() * (vectors.mH @ grad_vectors)
+        grad = torch.linalg.solve(vectors.mH, inner @ vectors.mH)
+        return grad if matrix.is_complex() else grad.real

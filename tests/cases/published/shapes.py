@@ -216,3 +216,60 @@ class FlatTable(Function):
         width = x.shape[-1]
         first = (g * x).reshape(-1, width).sum(0)
         return g * flat[:width], torch.cat([first, torch.zeros_like(flat[width:])])
+
+
+class GroupedConvolution(Function):
+    @staticmethod
+    def forward(
+        ctx,
+        x: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor | None,
+        stride: tuple[int, ...],
+        padding: tuple[int, ...],
+        dilation: tuple[int, ...],
+        groups: int,
+    ) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return torch.nn.functional.conv2d(
+            x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups
+        )
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = torch.nn.grad.conv2d_input(x.shape, weight, grad_output, **ctx.options)
+        grad_weight = torch.nn.grad.conv2d_weight(x, weight.shape, grad_output, **ctx.options)
+        return grad_x, grad_weight, grad_output.sum((0, 2, 3)), None, None, None, None
+
+
+class SmoothedRows(Function):
+    """A recursion along each row, with a start and two factors of its own."""
+
+    @staticmethod
+    def forward(ctx, x, start, gain, decay):
+        state, states = start, []
+        for entry in x.T.numpy(force=True):
+            state = decay[: len(x)] * state[: len(x)] + gain[: len(x)] * torch.from_numpy(entry)
+            states.append(state)
+        y = torch.stack(states, 1)
+        ctx.save_for_backward(x, start, gain, decay, y)
+        return y
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        x, start, gain, decay, y = ctx.saved_tensors
+        before = torch.cat([start[:, None], y[:, :-1]], 1)
+        flow, flows = torch.zeros_like(start), []
+        for grad in reversed(grad_output.unbind(1)):
+            flow = grad + decay * flow
+            flows.append(flow)
+        total = torch.stack(flows[::-1], 1)
+        return (
+            gain[:, None] * total,
+            decay * total[:, 0],
+            (total * x).sum(1),
+            (total * before).sum(1),
+        )
