@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -108,6 +108,20 @@ class Growth(msgspec.Struct, frozen=True, eq=False):
     doubled: Point
 
 
+class Option(msgspec.Struct, frozen=True, eq=False):
+    """A changed argument that is no tensor.
+
+    Args:
+        at: Its place.
+        before: Its value in the case.
+        change: What is different, in words.
+    """
+
+    at: int
+    before: Any
+    change: str
+
+
 class Variant(msgspec.Struct, frozen=True, eq=False):
     """A point beside a case, and in words what is different."""
 
@@ -118,6 +132,8 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     """For one with equal entries: the direction of each argument that moves them alike."""
     names_extents: bool = False
     """`change` is about extents."""
+    options: Sequence[Option] = ()
+    """What differs, where several arguments that are no tensors do."""
     is_plain: bool = False
     """Only arguments that are no tensors differ."""
     is_less_special: bool = False

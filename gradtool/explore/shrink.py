@@ -29,29 +29,39 @@ def shrunk(variant: Variant, is_wrong: Callable[[Variant], bool]) -> Variant:
     """
     left = _MOST_TRIALS
     # Shapes and numbers are independent of each other, so one look at each in turn is enough.
-    for simpler in (_smaller, _simpler) if variant.along is None else (_simpler,):
+    for simpler in (_fewer, _smaller, _simpler) if variant.along is None else (_simpler,):
         is_done = False
         while not is_done and left > 0:
             is_done = True
-            for point in simpler(variant.point):
+            for each in simpler(variant):
                 left -= 1
-                smaller = replace(variant, point=point, growth=None, may_raise=True)
+                smaller = replace(each, growth=None, may_raise=True)
                 if left >= 0 and is_wrong(smaller):
-                    variant = replace(smaller, change=_described(variant, point))
+                    variant = smaller
                     is_done = simpler is _simpler
                     break
     return variant
 
 
-def _smaller(point: Point) -> Iterator[Point]:
-    """Yield points of which one extent is smaller, wherever it occurs, the smallest ones first."""
+def _fewer(variant: Variant) -> Iterator[Variant]:
+    """Yield variants of which one of several options is as in the case."""
+    for option in variant.options if len(variant.options) > 1 else ():
+        left = [each for each in variant.options if each is not option]
+        point = variant.point.having({option.at: option.before})
+        change = ", and ".join(each.change for each in left)
+        yield replace(variant, point=point, options=left, change=change)
+
+
+def _smaller(variant: Variant) -> Iterator[Variant]:
+    """Yield variants of which one extent is smaller wherever it occurs, the smallest ones first."""
+    point = variant.point
     extents = {extent for _, array in point.arrays() for extent in array.shape}
     numbers = {at: point.values[at] for at in point.plain if type(point.values[at]) is int}
     for extent in sorted(extents - set(numbers.values()), reverse=True):
         for less in dict.fromkeys((_SMALLEST, extent // 2, extent - 1)):
             made = _with_extent(point, extent, less) if _SMALLEST <= less < extent else None
             if made is not None:
-                yield made
+                yield _at(variant, made)
 
 
 def _with_extent(point: Point, extent: int, less: int) -> Point | None:
@@ -66,12 +76,13 @@ def _with_extent(point: Point, extent: int, less: int) -> Point | None:
     return point.having(changed)
 
 
-def _simpler(point: Point) -> Iterator[Point]:
-    """Yield points of which all numbers have fewer digits."""
+def _simpler(variant: Variant) -> Iterator[Variant]:
+    """Yield variants of which all numbers have fewer digits."""
+    point = variant.point
     for digits in (0, 1, 2):
         rounded = {at: _rounded(array, digits) for at, array in point.continuous()}
         if all(_is_like(point.values[at], array) for at, array in rounded.items()):
-            yield point.having(rounded)
+            yield _at(variant, point.having(rounded))
 
 
 def _rounded(array: Array, digits: int) -> Array:
@@ -89,11 +100,11 @@ def _is_like(array: Array, rounded: Array) -> bool:
     return [each.name for each in traits(array)] == [each.name for each in traits(rounded)]
 
 
-def _described(variant: Variant, point: Point) -> str:
-    """The change in words; where the extents are changed, by the shapes that are left."""
+def _at(variant: Variant, point: Point) -> Variant:
+    """The variant at another point; a change of extents is told by the shapes that are left."""
     if not variant.names_extents:
-        return variant.change
+        return replace(variant, point=point)
     shapes = [
         f"`{point.names[at]}` has the shape {list(array.shape)}" for at, array in point.arrays()
     ]
-    return " and ".join(shapes)
+    return replace(variant, point=point, change=" and ".join(shapes))

@@ -102,6 +102,13 @@ def test_a_finding_is_shrunk() -> None:
     assert "`x` has the shape [2, 2]" in found.message
 
 
+def test_only_the_options_that_matter_are_changed() -> None:
+    (found,) = findings("quick", "choices.py::TemperedScores")
+    assert "`reduction` is 'none', not 'mean', and `beta` is 1.7" in found.message
+    assert "is_causal" not in found.message
+    assert "in_logs" not in found.message
+
+
 @pytest.mark.parametrize(
     ("array", "name"),
     [

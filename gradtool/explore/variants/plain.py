@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
+from itertools import combinations, product
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import structs
 
-from gradtool.explore.point import Point, Variant
+from gradtool.explore.point import Option, Point, Variant
 from gradtool.explore.reading import names
 from gradtool.explore.variants.records import changed_field, fields_of, is_record, with_field
 
@@ -31,6 +32,9 @@ _WHOLE = (1, 2, 3)
 
 _MOST_ENTRIES_CHANGED = 3
 """Entries of a tuple that change alone."""
+
+_MOST_PAIRS = 6
+"""Pairs of choices that change at once."""
 
 _SMALL_BLOCK = 3
 """A size of blocks of which several fit, where the one of the case is more than all there is."""
@@ -70,7 +74,7 @@ class Options(msgspec.Struct, frozen=True, eq=False):
 def plain(
     point: Point, parameters: Sequence[inspect.Parameter], known: Options
 ) -> Iterator[Variant]:
-    """Yield variants of each argument that is not a tensor, then one of all such arguments.
+    """Yield variants of each argument that is not a tensor, then those of several such arguments.
 
     Args:
         point: The arguments of the case.
@@ -88,10 +92,37 @@ def plain(
                     is_plain=True,
                     may_raise=_may_raise(full.names[at], others[turn], known.divided),
                 )
-    first = {at: others[0] for at, others in values.items() if others}
-    if len(first) > 1:
-        change = ", and ".join(_change(full, at, value) for at, value in first.items())
-        yield Variant(full.having(first), change, is_plain=True)
+    yield from _several(full, {at: others for at, others in values.items() if others})
+
+
+def _several(full: Point, values: Mapping[int, Sequence[Any]]) -> Iterator[Variant]:
+    """Yield variants of all arguments at once, then those of two choices at once.
+
+    Where a choice is among more than two, a number may be forgotten with one of the others only.
+    """
+    together = [
+        {at: min(turn, len(others) - 1) for at, others in values.items()}
+        for turn in range(max(map(_choices, values.values()), default=1) or 1)
+    ]
+    chosen = [at for at, others in values.items() if _choices(others)]
+    pairs = [
+        dict(zip(pair, places, strict=True))
+        for pair in combinations(chosen, 2)
+        for places in product(*(range(len(values[at])) for at in pair))
+    ]
+    tried = list[dict[int, int]]()
+    for each in [*together, *pairs[:_MOST_PAIRS]]:
+        if len(each) > 1 and each not in tried:
+            tried.append(each)
+            changed = {at: values[at][place] for at, place in each.items()}
+            options = [Option(at, full.values[at], _change(full, at, changed[at])) for at in each]
+            change = ", and ".join(option.change for option in options)
+            yield Variant(full.having(changed), change, options=options, is_plain=True)
+
+
+def _choices(others: Sequence[Any]) -> int:
+    """Number of values that are flags, words or None, if all are."""
+    return len(others) * all(isinstance(each, bool | str | Enum | None) for each in others)
 
 
 def _values(point: Point, at: int, known: Options) -> Iterator[Any]:

@@ -22,6 +22,71 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class TemperedScores(Function):
+    """Scores times `beta`, whose factor is forgotten where nothing is reduced.
+
+    Three choices beside a number: they change alone, all at once, and two at a time.
+    """
+
+    @staticmethod
+    def forward(ctx, x, reduction="mean", is_causal=False, in_logs=False, beta=1.0):
+        if reduction not in ("mean", "sum", "none"):
+            raise ValueError(f"unknown reduction {reduction!r}")
+        kept = x.tril() if is_causal else x
+        scores = kept.exp() * beta if in_logs else kept * beta
+        ctx.save_for_backward(kept)
+        ctx.choices = reduction, is_causal, in_logs, beta
+        if reduction == "none":
+            return scores
+        return scores.mean() if reduction == "mean" else scores.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (kept,) = ctx.saved_tensors
+        reduction, is_causal, in_logs, beta = ctx.choices
+        if reduction == "none":
+            grad = g
+        else:
+            grad = g * beta / (kept.numel() if reduction == "mean" else 1)
+            grad = grad.expand_as(kept)
+        if in_logs:
+            grad = grad * kept.exp()
+        return grad.tril() if is_causal else grad, None, None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), "mean", False, False, 1.0
+
+
+class WindowedRows(Function):
+    """Rows of a window, in which a mirrored and centred one takes its mean from the wrong axis."""
+
+    @staticmethod
+    def forward(ctx, x, is_mirrored=False, is_centred=False, is_squared=False):
+        y = x.flip(-1) if is_mirrored else x
+        if is_centred:
+            y = y - y.mean(-1, keepdim=True)
+        ctx.save_for_backward(y)
+        ctx.choices = is_mirrored, is_centred, is_squared
+        return y.square() if is_squared else y * 3
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        is_mirrored, is_centred, is_squared = ctx.choices
+        grad = 2 * y * g if is_squared else 3 * g
+        if is_centred:
+            axis = 0 if is_mirrored and not is_squared else -1
+            grad = grad - grad.mean(axis, keepdim=True)
+        return grad.flip(-1) if is_mirrored else grad, None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), False, False, False
+
+
 class ScaledOffCtx(Function):
     """Doubling is forgotten, and an input that is no constant sits on ctx, which is a warning."""
 
