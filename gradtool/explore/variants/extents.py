@@ -75,21 +75,27 @@ def extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[
 def beside_options(
     point: Point, options: Iterable[Variant], rng: np.random.Generator
 ) -> Iterator[Variant]:
-    """Yield variants of another integer among the options, together with other extents.
+    """Yield variants of another integer or choice among the options, together with other extents.
 
-    A stride that leaves a remainder shows only where the extent is no multiple of it, and groups
-    are accepted only where it is one.
+    A stride that leaves a remainder shows only where the extent is no multiple of it, groups are
+    accepted only where it is one, and a flag may choose what is wrong for odd extents.
     """
     for option in options:
         numbers = [n for n in integers(option.point) if n not in integers(point)]
-        if not numbers:
+        if not numbers and not _is_choice(point, option.point):
             continue
         groups = [each for each in axis_groups(option.point) if each.extent > 1]
         for group in groups[:_MOST_GROUPS]:
-            for extent in (group.extent + 1, group.extent * numbers[0]):
+            for extent in (group.extent + 1, *(group.extent * n for n in numbers[:1])):
                 for variant in _together(option.point, [(group, extent)], rng):
                     change = f"{option.change}, and {variant.change}"
                     yield replace(variant, change=change, growth=None, may_raise=True)
+
+
+def _is_choice(point: Point, other: Point) -> bool:
+    """Return True if one flag or word differs."""
+    changed = [at for at in point.plain if other.values[at] is not point.values[at]]
+    return len(changed) == 1 and isinstance(other.values[changed[0]], bool | str)
 
 
 def _has_order_of(point: Point, other: Point) -> bool:

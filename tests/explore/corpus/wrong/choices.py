@@ -87,6 +87,29 @@ class WindowedRows(Function):
         yield draw(3, 4), False, False, False
 
 
+class CrossedHalves(Function):
+    """x times two, or its halves in the other order; the middle of an odd extent is misplaced."""
+
+    @staticmethod
+    def forward(ctx, x, is_crossed=False):
+        half = x.shape[-1] // 2
+        ctx.is_crossed, ctx.extent = is_crossed, x.shape[-1]
+        crossed = torch.cat([x[..., -half:], x[..., :half]], -1) if is_crossed else x
+        return 2 * crossed
+
+    @staticmethod
+    def backward(ctx, g):
+        if not ctx.is_crossed:
+            return 2 * g, None
+        half = g.shape[-1] // 2
+        crossed = torch.cat([g[..., half:], g[..., :half]], -1)
+        return F.pad(2 * crossed, (0, ctx.extent - crossed.shape[-1])), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), False
+
+
 class ScaledOffCtx(Function):
     """Doubling is forgotten, and an input that is no constant sits on ctx, which is a warning."""
 
