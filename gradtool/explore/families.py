@@ -65,7 +65,7 @@ from gradtool.explore.variants.less_special import learned, less_special, turned
 from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
 from gradtool.explore.variants.masks import forbidden, masks, padded
 from gradtool.explore.variants.matrices import asymmetric, degenerate, has_two_triangles
-from gradtool.explore.variants.optional import optional
+from gradtool.explore.variants.optional import optional, with_choices
 from gradtool.explore.variants.plain import (
     Options,
     among_positive,
@@ -177,6 +177,9 @@ def _of_arguments(
         "documented shapes": lambda: documented(function, point, draws("documented")),
         "leading axes": lambda: leading(checkable, full, draws("leading")),
         "optional tensors": lambda: optional(checkable, point, given_none),
+        "optional tensors with options": lambda: with_choices(
+            point, optional(checkable, point, given_none), parameters, known
+        ),
         "options with extents": lambda: beside_options(
             full, plain(full, parameters, known), draws("beside options")
         ),

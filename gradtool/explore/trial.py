@@ -235,8 +235,8 @@ def _wrong(
 ) -> frozenset[int]:
     """The positions of the arguments whose gradient is not the exact one."""
     floor = _CASE_ROUNDINGS * at_case.usual
-    may_be_surrogate = not variant.names_extents
     has_options_of_case = at_case.has_options_of(variant.point)
+    may_be_surrogate = not (variant.names_extents and has_options_of_case)
     may_broadcast = variant.names_extents and not axes_of_one(variant.point) <= at_case.ones
     return frozenset(
         argument.position

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from gradtool.explore.point import Axis, Growth, Point, Variant
 from gradtool.explore.traits import is_integral, may_be_reordered, repeated, reshaped
 from gradtool.explore.variants.axis_groups import AxisGroup, axis_groups, pairs
+from gradtool.explore.variants.plain import is_choice
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 
@@ -82,7 +83,7 @@ def beside_options(
     """
     for option in options:
         numbers = [n for n in integers(option.point) if n not in integers(point)]
-        if not numbers and not _is_choice(point, option.point):
+        if not numbers and (option.options or not is_choice(point, option)):
             continue
         groups = [each for each in axis_groups(option.point) if each.extent > 1]
         for group in groups[:_MOST_GROUPS]:
@@ -90,12 +91,6 @@ def beside_options(
                 for variant in _together(option.point, [(group, extent)], rng):
                     change = f"{option.change}, and {variant.change}"
                     yield replace(variant, change=change, growth=None, may_raise=True)
-
-
-def _is_choice(point: Point, other: Point) -> bool:
-    """Return True if one flag or word differs."""
-    changed = [at for at in point.plain if other.values[at] is not point.values[at]]
-    return len(changed) == 1 and isinstance(other.values[changed[0]], bool | str)
 
 
 def _has_order_of(point: Point, other: Point) -> bool:

@@ -75,13 +75,17 @@ def moved_limits(point: Point, branches: Branches) -> Iterator[Variant]:
 
 
 def _among(compared: Compared, limit: float) -> float | None:
-    """The middle of the compared values if all of them are on one side of a limit, else None."""
+    """The middle of the compared values if all of them are on one side of a limit, else None.
+
+    A width is positive: it stays so.
+    """
     bounds, values = compared.limit, compared.value
     is_limit = bounds.size and bounds.dtype.kind in "fiu" and bool((bounds == limit).all())
     if not is_limit or values.dtype.kind != "f" or not np.isfinite(values).all() or not values.size:
         return None
     low, high = float(values.min()), float(values.max())
-    return None if low <= limit <= high else float(np.median(values))
+    within = values[values * limit >= 0]
+    return None if low <= limit <= high or not within.size else float(np.median(within))
 
 
 def far_floors(function: Any, point: Point, branches: Branches) -> Iterator[Variant]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import CodeType, FrameType
@@ -35,7 +35,7 @@ from gradtool.explore.reading.names import (
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.tensor_uses import is_used_as_tensor
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.variants.plain import is_kept, with_defaults
+from gradtool.explore.variants.plain import Options, is_choice, is_kept, plain, with_defaults
 from gradtool.verify.protocol.observation import Array
 
 Shape = tuple[int, ...]
@@ -74,6 +74,22 @@ def optional(
             yield from _given(checkable, full, at, instead.get(name))
             if instead.get(name) is None and not is_used_as_tensor(checkable, name):
                 yield from _numbers(full, at)
+
+
+def with_choices(
+    point: Point,
+    given: Iterable[Variant],
+    parameters: Sequence[inspect.Parameter],
+    known: Options,
+) -> Iterator[Variant]:
+    """Yield variants of an optional tensor together with each flag and word among the options."""
+    for variant in given:
+        if len(variant.point.tensors) == len(point.tensors):
+            continue
+        for option in plain(variant.point, parameters, known):
+            if is_choice(variant.point, option):
+                change = f"{variant.change}, and {option.change}"
+                yield structs.replace(option, change=change, is_plain=False, options=())
 
 
 def _other_number(point: Point, at: int, instead: float) -> Iterator[Variant]:

@@ -162,10 +162,15 @@ def among_positive(point: Point, options: Iterable[Variant]) -> Iterator[Variant
     ]
     positive = {at: np.abs(point.values[at]) + _LEAST_POSITIVE for at in signed}
     for option in options:
-        changed = [at for at in point.plain if option.point.values[at] is not point.values[at]]
-        if signed and all(isinstance(point.values[at], bool | str) for at in changed):
+        if signed and is_choice(point, option):
             change = f"{option.change}, and all tensors are positive"
             yield structs.replace(option, point=option.point.having(positive), change=change)
+
+
+def is_choice(point: Point, option: Variant) -> bool:
+    """Return True if only flags and words differ."""
+    changed = [at for at in point.plain if option.point.values[at] is not point.values[at]]
+    return all(isinstance(point.values[at], bool | str) for at in changed)
 
 
 def _change(point: Point, at: int, value: Any) -> str:

@@ -21,6 +21,27 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class HuberOfMostlyNegative(Function):
+    """A Huber loss, whose delta is positive, at numbers of which most are negative."""
+
+    @staticmethod
+    def forward(ctx, x, delta=1.0):
+        ctx.save_for_backward(x)
+        ctx.delta = delta
+        size = x.abs()
+        return torch.where(size <= delta, 0.5 * x * x, delta * (size - 0.5 * delta)).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.clamp(-ctx.delta, ctx.delta), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4, low=-0.9, high=0.2),)
+
+
 class RootByNewton(Function):
     """The root, improved until the steps are small."""
 
