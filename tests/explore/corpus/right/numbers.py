@@ -39,7 +39,7 @@ class HuberOfMostlyNegative(Function):
 
     @staticmethod
     def sample_inputs():
-        yield (draw(3, 4, low=-0.9, high=0.2),)
+        yield (draw(3, 4, low=-1.6, high=0.2),)
 
 
 class RootByNewton(Function):
