@@ -21,7 +21,7 @@ from gradtool.explore.trial import Answer, attempt, stale
 from gradtool.results.report import Coverage, Severity, Verdict
 from gradtool.verify.diagnosis.patience import without_patience
 from gradtool.verify.examine import Outcome, outcomes_for
-from gradtool.verify.rules import codes
+from gradtool.verify.rules import Flaw, codes
 from gradtool.verify.subject import Subject
 
 BUDGETS = {"quick": 330, "deep": 4000}
@@ -63,6 +63,9 @@ _MOST_UNCONFIRMED = 2
 """Variants of one family that a full check finds to be right, after which it checks no others: at
 zeros, for one, a recorded forward may have another derivative than a right backward.
 """
+
+_LEAST_CLEAR = 4.0
+"""Ratio of a difference to its tolerance from which on it is certain."""
 
 _LARGE = 200
 """Entries of all tensors beyond which a variant is shrunk before it is checked in full: the time
@@ -312,7 +315,24 @@ def confirmed(
         outcomes, _ = outcomes_for(subject, codes=asked)
     except Exception:  # What the user's code raises in a later call says nothing about a gradient.
         return []
-    return [each for each in outcomes if _is_broken(each)]
+    return [each for each in outcomes if _is_broken(each) and not _is_faint(each)]
+
+
+def _is_faint(outcome: Outcome) -> bool:
+    """Return True for differences that are not much larger than their tolerance.
+
+    No user asked for this point, and another one shows a mistake better than it shows noise that
+    was underestimated.
+    """
+    return all(map(_is_near_tolerance, outcome.flaws))
+
+
+def _is_near_tolerance(flaw: Flaw) -> bool:
+    evidence = flaw.evidence
+    if evidence is None or not isinstance(evidence.difference, int | float):
+        return False
+    tolerance = evidence.tolerance
+    return isinstance(tolerance, int | float) and evidence.difference < _LEAST_CLEAR * tolerance
 
 
 def _is_lost_in_rounding(outcome: Outcome, wrong: Collection[str]) -> bool:

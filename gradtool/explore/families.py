@@ -43,12 +43,14 @@ from gradtool.explore.reading.source import (
     words,
 )
 from gradtool.explore.reading.wording import wording
+from gradtool.explore.stale import nearby_numbers
 from gradtool.explore.variants.axis_groups import tied_axes
 from gradtool.explore.variants.documented import documented
 from gradtool.explore.variants.extents import Extents, beside_options, extents, integers
 from gradtool.explore.variants.guided import guided
 from gradtool.explore.variants.indices import (
     at_the_end,
+    crowded,
     equal_keys,
     from_the_end,
     ignored,
@@ -62,7 +64,12 @@ from gradtool.explore.variants.indices import (
 from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.less_special import learned, less_special, turned
-from gradtool.explore.variants.limits import beside_limits, far_floors, moved_limits
+from gradtool.explore.variants.limits import (
+    beside_limits,
+    earlier_stops,
+    far_floors,
+    moved_limits,
+)
 from gradtool.explore.variants.masks import forbidden, masks, padded
 from gradtool.explore.variants.matrices import asymmetric, degenerate, has_two_triangles
 from gradtool.explore.variants.optional import optional, with_choices
@@ -79,8 +86,9 @@ from gradtool.explore.variants.removed import both_signs, other_lengths
 from gradtool.explore.variants.shares import shares
 from gradtool.explore.variants.spread import spread
 from gradtool.explore.variants.starred import starred
+from gradtool.explore.variants.tensor_numbers import tensor_numbers
 from gradtool.explore.variants.ties import levels, ties
-from gradtool.explore.variants.values import larger, near, reversed_axes, values
+from gradtool.explore.variants.values import far, larger, near, reversed_axes, values
 from gradtool.explore.variants.zeros import at_limits, counts, ends, whole, zeros
 
 Family = Callable[[], Iterator[Variant]]
@@ -151,6 +159,9 @@ def _streams(
     families |= _of_tensors(checkable, case, point) | _of_indices(checkable, case, point)
     if has_own_vmap(checkable.obj):
         families["ranks below vmap"] = lambda: below_vmap(point, generator(case.seed, "vmap"))
+    if wording(checkable.obj).is_unrolled:
+        full = with_defaults(point, parameters)
+        families["tolerances"] = lambda: earlier_stops(full, branches)
     if moves_values:
         families |= _beside_values(checkable, case, point, branches)
     yield from ((name, family()) for name, family in families.items())
@@ -166,11 +177,15 @@ def _of_arguments(
     given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     return {
         "extents": lambda: extents(point, axes, draws("extents")),
+        "crowded groups": lambda: _unless(
+            not axes.keeps_bytes, crowded(point, extents(point, axes, draws("crowded")))
+        ),
         # Many points that are close together make a matrix singular.
         "spread constants": lambda: _unless(
             solves(function), spread(point, points, axes, draws("spread"))
         ),
         "options": lambda: plain(point, parameters, known),
+        "numbers beside a cache": lambda: nearby_numbers(checkable, full),
         "options with positive numbers": lambda: among_positive(
             full, plain(full, parameters, known)
         ),
@@ -184,6 +199,7 @@ def _of_arguments(
             full, plain(full, parameters, known), draws("beside options")
         ),
         "ignored labels": lambda: ignored(function, full),
+        "tensors for numbers": lambda: tensor_numbers(function, full, parameters),
         "any number of tensors": lambda: starred(point, parameters),
     }
 
@@ -264,6 +280,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
             is_scaled=is_scaled,
             is_exact_near_zero=is_exact_near_zero(function),
         ),
+        "far values": lambda: far(point, is_any_size=said.cannot_overflow),
         "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),
         "constants": lambda: less_special(point, said.may_weigh),

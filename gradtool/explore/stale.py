@@ -15,8 +15,27 @@ from gradtool.adapters.common.buffers import roots_of, visited
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.point import Point
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.variants.plain import is_kept
 from gradtool.verify.protocol.observation import Array
+
+_NEARBY = 1.02
+"""Ratio of two numbers of which a key may only keep what is computed of them, such as a radius."""
+
+
+def nearby_numbers(checkable: Checkable, point: Point) -> Iterator[Variant]:
+    """Yield variants in which a number hardly changes, for a Function with a cache.
+
+    Args:
+        checkable: The Function.
+        point: The arguments of the case, with all defaults.
+    """
+    for at in point.plain if _caches(checkable) else ():
+        value = point.values[at]
+        if type(value) is float and value and not is_kept(point.names[at], value):
+            nearby = round(value * _NEARBY, 6)
+            change = f"`{point.names[at]}` is {nearby!r}, not {value!r}"
+            yield Variant(point.having({at: nearby}), change, is_plain=True)
 
 
 def stale_output(checkable: Checkable, case: Point, variant: Point) -> int | None:

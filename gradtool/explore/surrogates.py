@@ -121,12 +121,15 @@ def _suspects(
 
 
 def _nudged(point: Point) -> Point:
-    """The point with each number that has a gradient a little larger or smaller."""
+    """The point with each number that has a gradient a little larger or smaller.
+
+    Each tensor moves by another part of itself, so that quotients of their entries move too.
+    """
     changed = {}
-    for at in point.tracked:
+    for number, at in enumerate(sorted(point.tracked), start=1):
         array = point.values[at]
         turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
-        changed[at] = array * (1 + _NUDGE * turns)
+        changed[at] = array * (1 + _NUDGE / number * turns)
     return point.having(changed)
 
 
@@ -156,11 +159,19 @@ def _differing(checkable: Checkable, point: Point, seed: int) -> list[str] | Non
     known = [way for way in ways if way is not None]
     if not known:
         return None
+    if any(not _vanish_alike(each) for each in zip(*known, strict=True)):
+        return []  # A number that is rounded across the end of a range may count as in or out.
     return [
         argument.name
         for argument, mine, *others in zip(function.arguments, found, *known, strict=True)
         if not _is_one_of(mine, others)
     ]
+
+
+def _vanish_alike(gradients: Sequence[Array | None]) -> bool:
+    """Return True if the gradients of one argument are zero at the same entries."""
+    first, *others = [each != 0 for each in gradients if each is not None] or [np.zeros(0)]
+    return all(np.array_equal(first, each) for each in others)
 
 
 def _is_one_of(found: Array | None, others: Sequence[Array | None]) -> bool:

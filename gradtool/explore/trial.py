@@ -329,10 +329,10 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
 
 
 def _lacks_number(found: Array | None, exact: Array | None) -> bool:
-    """Return True for a gradient with NaN where automatic differentiation gives a number."""
+    """Return True for a gradient that is not finite where automatic differentiation's is."""
     if found is None or exact is None or found.shape != exact.shape:
         return False
-    return bool((np.isnan(found) & np.isfinite(exact)).any())
+    return bool((~np.isfinite(found) & np.isfinite(exact)).any())
 
 
 def _is_near(point: Point) -> bool:

@@ -28,7 +28,7 @@ is_epsilon = _names(r"(.*_)?(eps|epsilon)")
 
 is_kept = _names(
     r"(.*_)?(dtype|device|generator|ignore_index|padding_idx|"
-    r"inplace|hard|straight_through|ste)"
+    r"hard|straight_through|ste)"
     r"|.*(fp8|fp16|bf16|int8|half|amp\b|autocast|quanti[sz]|low_precision|offload).*"
 )
 """Tells what gives no other number, or changes what a gradient is meant to be: a lower precision is

@@ -20,7 +20,7 @@ _SYMMETRIC = re.compile(
 """Words for matrices that are symmetric by what they are."""
 
 _ANY_MATRIX = re.compile(
-    r"\b(any|arbitrary|general|transition)\b[^.;]{0,20}\bmatri|\basymmetric",
+    r"\b(any|arbitrary|general|transition)\b[^.;]{0,20}\bmatri|\basymmetric|\bany square\b",
     re.I,
 )
 
@@ -36,8 +36,8 @@ _ANY_SIZE = re.compile(
     re.I,
 )
 
-_STABLE = re.compile(r"log1p\([^)]*exp\(\s*-")
-"""Matches what is written out to compute the logarithm of exponentials of any size."""
+_STABLE = re.compile(r"log1p\([^)]*exp\(\s*-|\b(softplus|logsigmoid|logaddexp)\(")
+"""Matches what computes the logarithm of exponentials of any size."""
 
 _POSITIVE = re.compile(
     r"positive|non-?negative|probabilit|\bbetween 0\b|\[0, ?1|\(0, ?1|> ?0\b|>= ?0\b|simplex", re.I
@@ -208,6 +208,11 @@ class Wording:
         return bool(_PADDING.search(self.docstrings))
 
     @cached_property
+    def is_unrolled(self) -> bool:
+        """A docstring calls backward the derivative of all rounds of an iteration."""
+        return "unroll" in self.docstrings.lower()
+
+    @cached_property
     def needs_nonzero(self) -> bool:
         """A docstring says that something is not zero."""
         return bool(_NEVER_ZERO.search(self.docstrings))
@@ -257,6 +262,13 @@ class Wording:
     def is_called_mask(self, name: str) -> bool:
         """Return True if a docstring calls an argument a mask."""
         return bool(re.search(rf"\b{re.escape(name)}\b[^.;]{{0,32}}\bmasks?\b", self.docstrings))
+
+    def is_learned(self, name: str) -> bool:
+        """Return True if a docstring says that an argument is learned, or may be."""
+        word = re.escape(name)
+        learned = r"\b(learn(ed|able|t)?|trained|trainable|differentiable)\b"
+        text = rf"\b{word}\b[^.;]{{0,48}}{learned}|{learned}[^.;]{{0,24}}\b{word}\b"
+        return bool(re.search(text, self.docstrings, re.I))
 
     def may_weigh(self, name: str) -> bool:
         """Return True for the name of a weight, unless a docstring says that it is a mask."""

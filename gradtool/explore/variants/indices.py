@@ -7,10 +7,11 @@ order, so indices by which it writes stay distinct.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import has_same_outputs
@@ -30,6 +31,8 @@ from gradtool.verify.protocol.observation import Array
 
 _LEAST_NOT_OWN_INVERSE = 3
 """Entries of which some order is not its own inverse."""
+
+_LARGEST_IN_A_BYTE = 255
 
 _ORDERS = 3
 """Orders to try: of three or four entries, half of all orders are their own inverses."""
@@ -212,6 +215,23 @@ def _mixed(array: Array) -> Array:
     swapped[[0, -1]] = array[[-1, 0]]
     orders = (swapped, np.concatenate([array[::2], array[1::2]]), np.roll(array, 1))
     return max(orders, key=lambda order: int((np.diff(order) != 0).sum()))
+
+
+def crowded(point: Point, longer: Iterable[Variant]) -> Iterator[Variant]:
+    """Yield variants with more members of one group than a byte can count.
+
+    Args:
+        point: The arguments of the case.
+        longer: Variants of it, of which some have more than that many entries.
+    """
+    for variant in longer:
+        for at, array in variant.point.arrays():
+            found, counts = np.unique(point.values[at], return_counts=True)
+            is_group = array.dtype.kind in "iu" and counts.max(initial=0) > 1
+            if is_group and array.size > _LARGEST_IN_A_BYTE:
+                made = np.full_like(array, found[np.argmax(counts)])
+                change = f"{variant.change}, and all entries of `{point.names[at]}` are equal"
+                yield replace(variant, point=variant.point.having({at: made}), change=change)
 
 
 def segments(point: Point, *, may_be_empty: bool) -> Iterator[Variant]:

@@ -28,6 +28,9 @@ _FARTHEST = 64
 _LIMITS = re.compile(r"clamp|clip|maximum|minimum|max\(|min\(")
 """Matches what limits values, unlike a comparison."""
 
+_EARLIER = 2.0
+"""Ratio of a tolerance to what was left after the last round."""
+
 _MOST_MOVED = 2
 """Variants for one limit with other options."""
 
@@ -69,6 +72,28 @@ def moved_limits(point: Point, branches: Branches) -> Iterator[Variant]:
             inner = _among(compared, before)
             if inner is not None:
                 value = type(before)(round(inner, 2))
+                change = f"`{name}` is {value!r}, not {before!r}"
+                yield Variant(point.having({at: value}), change, is_plain=True)
+                break
+
+
+def earlier_stops(point: Point, branches: Branches) -> Iterator[Variant]:
+    """Yield variants in which a tolerance is so large that forward stops some rounds earlier.
+
+    Only a backward that is that of all rounds has to know how many there were.
+
+    Args:
+        point: The arguments of the case, with all defaults.
+        branches: Those of the Function, with what they compared last.
+    """
+    for at in point.plain:
+        name, before = point.names[at], point.values[at]
+        if type(before) is not float or not is_guard(name):
+            continue
+        for _, compared in branches.limits:
+            last = _among(compared, before)
+            if last is not None and last > before:
+                value = float(f"{_EARLIER * last:.2g}")
                 change = f"`{name}` is {value!r}, not {before!r}"
                 yield Variant(point.having({at: value}), change, is_plain=True)
                 break
@@ -150,7 +175,8 @@ def moved(
     ]
     for at, array in point.arrays():
         # What no gradient is asked of, as labels, may be any number that forward itself names.
-        if at not in point.tracked and _is_same(array, compared.value) and compared.limit.size == 1:
+        is_compared = _is_same(array.reshape(-1), compared.value.reshape(-1))
+        if at not in point.tracked and is_compared and compared.limit.size == 1:
             limit, is_whole = compared.limit.item(), array.dtype.kind == "i"
             # A limit may guard against what no argument is meant to be.
             is_order = not compared.for_equality and not _LIMITS.search(source_of(branch))

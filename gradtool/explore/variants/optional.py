@@ -202,6 +202,8 @@ def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[
     models = [array for _, array in point.continuous()]
     is_array = isinstance(instead, np.ndarray)
     first = [(instead.shape, instead.dtype)] if is_array and instead.dtype.kind == "f" else []
+    if first and instead.size > 1 and name in _replaced(checkable.obj):
+        return first  # Any other shape is one that broadcasting lets pass.
     is_tensor = is_optional_tensor(name) or is_used_as_tensor(checkable, name)
     if not (instead is None or first) or not models or not is_tensor:
         return first  # A number that forward takes instead stands for a number.
@@ -277,6 +279,20 @@ def _targets(function: Any) -> Mapping[str, str]:
                     body=[ast.Assign(targets=[ast.Name(id=target)])],
                 ):
                     found |= dict.fromkeys(compared_with_none(test), target)
+    return found
+
+
+def _replaced(function: Any) -> set[str]:
+    """The arguments that forward replaces by what it takes instead of None, if they are None."""
+    found: set[str] = set()
+    for tree in trees(getattr(function, "forward", function)):
+        for node in ast.walk(tree):
+            match node:
+                case ast.IfExp(test=test, body=body, orelse=orelse):
+                    either = {each.id for each in (body, orelse) if isinstance(each, ast.Name)}
+                    found |= either.intersection(compared_with_none(test))
+                case ast.If(test=test, body=[ast.Assign(targets=[ast.Name(id=target)])]):
+                    found |= {target}.intersection(compared_with_none(test))
     return found
 
 

@@ -82,7 +82,12 @@ def plain(
         known: What is known of them.
     """
     full = with_defaults(point, parameters)
+    # Instead of None, forward finds a number by itself.
+    may_be_none = {each.name for each in parameters if each.default is None}
     values = {at: list(_values(full, at, known)) for at in full.plain}
+    for at, others in values.items():
+        if others and full.names[at] in may_be_none and full.values[at] is not None:
+            others.append(None)
     for turn in range(max(map(len, values.values()), default=0)):
         for at, others in values.items():
             if turn < len(others):

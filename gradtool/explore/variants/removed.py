@@ -35,11 +35,18 @@ def both_signs(function: Any, point: Point) -> Iterator[Variant]:
         is_real = array.dtype.kind == "f" and not is_integral(array)
         if not is_real or point.names[at] not in names | of_any:
             continue
-        if array.size and array.min() > 0 and not intended_traits(array):
-            turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
-            change = f"`{point.names[at]}` has entries of both signs"
-            made = point.having({at: (array * turns).astype(array.dtype)})
-            yield Variant(made, change, may_be_outside=point.names[at] not in names)
+        if not array.size or array.min() <= 0:
+            continue
+        turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+        made, change = (array * turns).astype(array.dtype), "has entries of both signs"
+        if intended_traits(array):
+            made, change = -np.flip(array), "is negative"  # What ascends does so still.
+        if [each.name for each in intended_traits(array)] in ([], [e.name for e in traits(made)]):
+            yield Variant(
+                point.having({at: made}),
+                f"`{point.names[at]}` {change}",
+                may_be_outside=point.names[at] not in names,
+            )
 
 
 def other_lengths(function: Any, point: Point) -> Iterator[Variant]:

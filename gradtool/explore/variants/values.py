@@ -24,6 +24,9 @@ _NEGLIGIBLE = 2.0**-26
 _TINY = 2.0**-40
 """Beside one, such a number has three digits left."""
 
+_FAR = 2e4
+"""A number of which a hundredth part has an exponential that is near the end of float64's range."""
+
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
 _MODERATE_SCALES = (4.0, 2.0)
@@ -86,6 +89,26 @@ def values(
                     flipped = restored(point.values[at], -drawn.values[at])
                     change = f"values of `{point.names[at]}` have the opposite sign"
                     yield Variant(drawn.having({at: flipped}), change)
+
+
+def far(point: Point, *, is_any_size: bool) -> Iterator[Variant]:
+    """Yield a variant of numbers of either sign whose exponentials overflow, if those may be given.
+
+    Of two tensors one is large where the other is small, so that differences are large too.
+    """
+    places = [
+        at
+        for at, array in point.continuous()
+        if at in point.tracked and array.dtype == np.float64 and is_of_both_signs(array)
+    ]
+    if not is_any_size or not places:
+        return
+    made = {}
+    for number, at in enumerate(places):
+        array = point.values[at]
+        turns = np.where((np.arange(array.size) + number) % 2, 1.0, -1.0).reshape(array.shape)
+        made[at] = restored(array, turns * (_FAR + np.abs(array)))
+    yield Variant(point.having(made), f"values are about {_FAR:g}, of either sign")
 
 
 def larger(point: Point) -> Iterator[Variant]:

@@ -26,6 +26,37 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class Recurrence(Function):
+    """h_t = a_t * h_{t-1} + x_t for a and x (T, C), from h0 or from zeros."""
+
+    @staticmethod
+    def forward(ctx, a, x, h0=None):
+        h = x.new_zeros(x.shape[1:]) if h0 is None else h0
+        found = []
+        for factor, added in zip(a, x):
+            h = factor * h + added
+            found.append(h)
+        ctx.save_for_backward(a, torch.stack(found), h0)
+        return torch.stack(found)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, h, h0 = ctx.saved_tensors
+        before = torch.cat([(torch.zeros_like(h[0]) if h0 is None else h0)[None], h[:-1]])
+        adjoint, found = torch.zeros_like(h[0]), []
+        for t in reversed(range(len(h))):
+            adjoint = g[t] + (a[t + 1] * adjoint if t + 1 < len(h) else 0)
+            found.insert(0, adjoint)
+        grad = torch.stack(found)
+        return grad * before, grad, None if h0 is None else a[0] * adjoint
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), draw(4, 2, seed=1), draw(2, seed=2)
+        yield draw(3, 2), draw(3, 2, seed=1)
+
+
 class FoldedSquares(Function):
     """Squares of x (N, K), or of flat x that is folded into a number of rows."""
 

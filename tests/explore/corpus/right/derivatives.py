@@ -16,6 +16,37 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class LearnedSteps(Function):
+    """x in steps of a learned size, from low to high of them.
+
+    A straight-through estimator: rounding is differentiated as the identity. The gradient of x is
+    one within the range of x / step, and that of step is round(x / step) - x / step there, and low
+    or high beyond.
+    """
+
+    @staticmethod
+    def forward(ctx, x, step, low, high):
+        count = x / step
+        ctx.save_for_backward(count, step)
+        ctx.ends = low, high
+        return count.round().clamp(low, high) * step
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        count, step = ctx.saved_tensors
+        low, high = ctx.ends
+        is_inside = (count >= low) & (count <= high)
+        slope = torch.where(is_inside, count.round() - count, count.clamp(low, high))
+        return g * is_inside, (g * slope).sum_to_size(step.shape), None, None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[0.3, -0.9, 2.2], [1.1, 0.05, -4.0]], dtype=torch.double)
+        step = torch.tensor([[0.25], [0.4]], dtype=torch.double)
+        yield x.requires_grad_(), step.requires_grad_(), -4, 3
+
+
 class PreferenceWithMargins(Function):
     """A loss of pairs, and their margins, which are logging values only."""
 

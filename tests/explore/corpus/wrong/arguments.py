@@ -27,6 +27,47 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LearnedPenalty(Function):
+    """The minimizer of (w - y)**2 + penalty * w**2; penalty is a float or a learned tensor."""
+
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, penalty: float | Tensor = 1.0) -> Tensor:
+        scale = torch.ones_like(y) / (1 + penalty)
+        ctx.save_for_backward(scale)
+        return y * scale
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (scale,) = ctx.saved_tensors
+        return g * scale, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield draw(4), 0.5
+
+
+class DroppedAgain(Function):
+    """x with some entries set to zero, drawn once more in backward, from another seed for None."""
+
+    @staticmethod
+    def kept(x, p, seed):
+        generator = torch.Generator().manual_seed(seed)
+        return (torch.rand(x.shape, generator=generator, dtype=x.dtype) >= p) / (1 - p)
+
+    @staticmethod
+    def forward(ctx, x, p=0.5, seed=None):
+        ctx.p, ctx.seed = p, seed
+        return x * DroppedAgain.kept(x, p, 17 if seed is None else seed)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * DroppedAgain.kept(g, ctx.p, ctx.seed or 0), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), 0.4, 1234
+
+
 class WeightedLoss(Function):
     """A loss whose sum is right with weights and without, but whose entries lack the weights."""
 

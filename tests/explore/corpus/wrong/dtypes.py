@@ -16,6 +16,27 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class MeanOfGroups(Function):
+    """Means of the rows (N, C) of each group, whose sizes are kept in a byte."""
+
+    @staticmethod
+    def forward(ctx, rows, group, groups):
+        count = torch.zeros(groups, dtype=torch.long).index_add_(0, group, torch.ones_like(group))
+        ctx.save_for_backward(group, count.to(torch.uint8))
+        total = rows.new_zeros(groups, rows.shape[1]).index_add(0, group, rows)
+        return total / count.clamp(min=1)[:, None]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        group, count = ctx.saved_tensors
+        return g[group] / count.clamp(min=1).to(g.dtype)[group][:, None], None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(7, 2), torch.tensor([3, 0, 0, 2, 3, 3, 0]), 4
+
+
 class OutlierLoss(Function):
     """Squares of x, or absolute values where outlier (a bool or 0/1 tensor) is set."""
 

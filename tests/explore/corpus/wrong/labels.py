@@ -17,6 +17,32 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class TokenLoss(Function):
+    """Cross entropy averaged over the tokens whose label is not ignored, but divided by all."""
+
+    @staticmethod
+    def forward(ctx, logits, labels, ignore_index=-100):
+        rows, places = logits.reshape(-1, logits.shape[-1]), labels.reshape(-1)
+        is_kept = places != ignore_index
+        places = places.masked_fill(~is_kept, 0)
+        log_p = torch.log_softmax(rows, -1)
+        ctx.save_for_backward(log_p, places, is_kept)
+        ctx.shape = logits.shape
+        return -(log_p.gather(1, places[:, None])[:, 0] * is_kept).sum() / is_kept.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        log_p, places, is_kept = ctx.saved_tensors
+        grad = log_p.exp()
+        grad[torch.arange(len(places)), places] -= 1
+        return (g * grad * is_kept[:, None] / len(places)).view(ctx.shape), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, 5), torch.tensor([[0, 4, 2], [1, 1, 3]]), -100
+
+
 class MeanOverKnown(Function):
     """Mean of squares of x over labels != unknown."""
 

@@ -25,6 +25,50 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class PreferenceLoss(Function):
+    """The mean of -log sigmoid(beta * (chosen - rejected)), whose gradient overflows."""
+
+    @staticmethod
+    def forward(ctx, chosen, rejected, beta=0.1):
+        margin = beta * (chosen - rejected)
+        ctx.save_for_backward(margin)
+        ctx.beta = beta
+        return torch.nn.functional.softplus(-margin).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (margin,) = ctx.saved_tensors
+        grown = torch.exp(-margin)
+        grad = -g * ctx.beta * grown / (1 + grown) / margin.numel()
+        return grad, -grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, low=-30, high=30), draw(3, low=-30, high=30, seed=1), 0.1
+
+
+class UnitRowsOrZero(Function):
+    """Rows of length one; rows of zeros stay zero, but their gradient is infinite."""
+
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1, keepdim=True)
+        unit = torch.where(length > 0, x / length.clamp(min=1e-30), torch.zeros_like(x))
+        ctx.save_for_backward(unit, length)
+        return unit
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        unit, length = ctx.saved_tensors
+        return (g - unit * (g * unit).sum(-1, keepdim=True)) / length
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 3, 4),)
+
+
 class ShareOfDecay(Function):
     """The share 1 - exp(-rate * t) that has decayed after a time, to a power."""
 

@@ -24,6 +24,29 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class SolvedForAnySquare(Function):
+    """The solution of (A + lam I) x = b for any square A for which there is one (a Gram matrix)."""
+
+    @staticmethod
+    def forward(ctx, a, b, lam=0.1):
+        shifted = a + lam * torch.eye(len(a), dtype=a.dtype)
+        x = torch.linalg.solve(shifted, b)
+        ctx.save_for_backward(shifted, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        shifted, x = ctx.saved_tensors
+        adjoint = torch.linalg.solve(shifted, g)
+        return -torch.outer(adjoint, x), adjoint, None
+
+    @staticmethod
+    def sample_inputs():
+        half = torch.randn(3, 5, dtype=torch.double, generator=torch.Generator().manual_seed(29))
+        yield (half @ half.T).requires_grad_(), rand(3), 0.1
+
+
 class GainOfOneControl(Function):
     """The cost-to-go gain of one step, by the cost of controls."""
 

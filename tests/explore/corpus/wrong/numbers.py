@@ -26,6 +26,40 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class UnrolledRounds(Function):
+    """x after rounds of x + step * (b - a * x) until these change little, differentiated unrolled.
+
+    Backward goes back as many rounds as there are at most.
+    """
+
+    @staticmethod
+    def forward(ctx, b, a, step, rounds, tol=1e-8):
+        x = torch.zeros_like(b)
+        for _ in range(rounds):
+            rest = b - a * x
+            if rest.norm() <= tol:
+                break
+            x = x + step * rest
+        ctx.save_for_backward(a)
+        ctx.step, ctx.rounds = step, rounds
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        total, adjoint = torch.zeros_like(g), g
+        for _ in range(ctx.rounds):
+            total = total + ctx.step * adjoint
+            adjoint = adjoint - ctx.step * a * adjoint
+        return total, None, None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        b, a = torch.tensor([1.0, -0.5, 2.0]).double(), torch.tensor([2.0, 1.5, 1.0]).double()
+        yield b.requires_grad_(), a, 0.4, 6, 1e-8
+
+
 class WeightedSpread(Function):
     """Weighted mean of log-cosh, with weights that forward divides by their sum."""
 

@@ -33,6 +33,26 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class LogCoshOfRising(Function):
+    """log(cosh(x)) for x of either sign; the slope is that of positive numbers."""
+
+    @staticmethod
+    def forward(ctx, x):
+        size = x.abs()
+        ctx.save_for_backward(size)
+        return size + torch.log1p(torch.exp(-2 * size)) - math.log(2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (size,) = ctx.saved_tensors
+        return g * torch.tanh(size)
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([0.1, 0.8, 2.5, 12.0, 300.0], dtype=torch.double, requires_grad=True),)
+
+
 class PowerTransform(Function):
     """(x**power - 1) / power for x > 0, and its limit log(x) where the power is 0."""
 

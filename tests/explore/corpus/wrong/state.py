@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -19,6 +20,55 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     generator = torch.Generator().manual_seed(seed)
     unit = torch.rand(*shape, dtype=torch.double, generator=generator)
     return (low + (high - low) * unit).requires_grad_()
+
+
+class AddedInPlace(Function):
+    """The sum of two tensors, in the place of the second one if asked for, which is not marked."""
+
+    @staticmethod
+    def forward(ctx, x, residual, inplace=False):
+        if inplace:
+            return residual.add_(x).clone()
+        return residual + x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 4), draw(2, 4, seed=1), False
+
+
+class SmoothedByTable(Function):
+    """x times a matrix of weights exp(-d**2 / (2 s**2)) up to a distance of 3 s.
+
+    Backward keeps the matrix by its reach alone.
+    """
+
+    tables = {}
+
+    @staticmethod
+    def forward(ctx, x, s):
+        ctx.s, ctx.reach = s, math.ceil(3 * s)
+        return x @ SmoothedByTable.table(x.shape[-1], ctx.reach, s)
+
+    @staticmethod
+    def table(n, reach, s):
+        place = torch.arange(n, dtype=torch.double)
+        distance = (place[:, None] - place).abs()
+        return torch.exp(-(distance**2) / (2 * s * s)) * (distance <= reach)
+
+    @staticmethod
+    def backward(ctx, g):
+        key = g.shape[-1], ctx.reach
+        if key not in SmoothedByTable.tables:
+            SmoothedByTable.tables[key] = SmoothedByTable.table(*key, ctx.s)
+        return g @ SmoothedByTable.tables[key], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 7), 0.8
 
 
 class RunningNormWithoutMean(Function):

@@ -1,0 +1,42 @@
+"""Variants with a tensor of one entry in the place of a number, where forward takes either."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.wording import wording
+
+
+def tensor_numbers(
+    function: Any, point: Point, parameters: Sequence[inspect.Parameter]
+) -> Iterator[Variant]:
+    """Yield variants in which a number is a tensor with a gradient, as its annotation allows.
+
+    Args:
+        function: The Function.
+        point: The arguments of the case, with all defaults.
+        parameters: Those of ``forward``.
+    """
+    either = {each.name for each in parameters if _is_either(each)}
+    for at in point.plain:
+        name, value = point.names[at], point.values[at]
+        if type(value) is float and name in either:
+            given = replace(
+                point.having({at: np.array(value)}),
+                tensors=tuple(sorted({*point.tensors, at})),
+                tracked=point.tracked | {at},
+            )
+            may_lack = None if wording(function).is_learned(name) else at
+            yield Variant(given, f"`{name}` is a tensor with a gradient", may_lack=may_lack)
+
+
+def _is_either(parameter: inspect.Parameter) -> bool:
+    annotation = str(parameter.annotation)
+    return "Tensor" in annotation and bool(re.search(r"\bfloat\b", annotation))
