@@ -7,6 +7,8 @@ Function that needs it is refused in one line.
 from __future__ import annotations
 
 import re
+import typing
+from collections.abc import Callable
 from typing import Any
 
 from gradtool.engine._placeholder import EngineLacksError, Placeholder
@@ -37,8 +39,8 @@ class StandIn(Placeholder):
 
     def __getattr__(self, name: str) -> Any:
         full_name = f"{self._full_name}.{name}"
-        if full_name in _PLAIN:
-            return _PLAIN[full_name]
+        if (plain := _plain(full_name)) is not None:
+            return plain
         if full_name in _NEED_A_GPU:
             raise self._derived(f".{name}")._error()
         return "0.0.0" if name == "__version__" else super().__getattr__(name)
@@ -88,6 +90,35 @@ _PLAIN = {"numba.prange": range}
 """What stands for itself without its package: a parallel loop, run in order."""
 
 
+_VARIABLES = frozenset({"ParamSpec", "TypeVar", "TypeVarTuple"})
+
+_LATER = frozenset({"default", "infer_variance"})
+"""What a type variable may be given in later versions of Python only, and type checkers read."""
+
+
+def _plain(name: str) -> Any:
+    """What computes the same as a dotted name; None without it.
+
+    A class can only derive from ``Generic[T]`` if `T` is a type variable, so the names of
+    ``typing_extensions`` are those that ``typing`` has.
+    """
+    package, _, own = name.rpartition(".")
+    if package != "typing_extensions":
+        return _PLAIN.get(name)
+    found: Any = getattr(typing, own, None)
+    return _variable(found) if own in _VARIABLES else found
+
+
+def _variable(kind: Callable[..., Any]) -> Callable[..., Any]:
+    """Make type variables of a kind, without what this version of Python does not know."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        return kind(*args, **{name: kwargs[name] for name in kwargs.keys() - _LATER})
+
+    return make
+
+
 def stand_in(name: str, why: str) -> Any:
     """Make what a replaced statement binds: a stand-in, or what computes the same."""
-    return _PLAIN.get(name) or StandIn(name, why)
+    plain = _plain(name)
+    return StandIn(name, why) if plain is None else plain

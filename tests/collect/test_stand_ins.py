@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from pathlib import Path
 
@@ -155,6 +156,22 @@ def test_functions_that_a_missing_compiler_would_compile_run_as_they_are(folder:
         assert loaded.module.late(1) == 2
         with pytest.raises(StandInError, match="kernel is decorated"):
             loaded.module.kernel(1)
+
+
+def test_missing_type_variables_are_those_of_python(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "typing_extensions", None)
+    loaded = load(
+        folder,
+        "import torch\nfrom typing import Generic\nimport typing_extensions as te\n"
+        "from typing_extensions import TypeVar, TypeVarTuple, Unpack\n"
+        "T, Ts = TypeVar('T', default=int), TypeVarTuple('Ts')\n"
+        "class Pair(Generic[T, Unpack[Ts]]):\n    kind: te.Literal['pair'] = 'pair'\n"
+        "FACTOR = 3.0\n",
+    )
+    with loaded.active():
+        assert loaded.module.Pair[int, str].kind == "pair"
 
 
 HARDWARE = """
