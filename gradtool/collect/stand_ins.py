@@ -97,7 +97,7 @@ _LATER = frozenset({"default", "infer_variance"})
 
 
 def _plain(name: str) -> Any:
-    """What computes the same as a dotted name; None without it.
+    """Return an object that computes the same as a dotted name; None if there is none.
 
     A class can only derive from ``Generic[T]`` if `T` is a type variable, so the names of
     ``typing_extensions`` are those that ``typing`` has.

@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes, autograd, func
-from gradtool.engine._control_flow import cond
 from gradtool.engine._device import device, get_default_device, set_default_device
 from gradtool.engine._dtypes import (
     dtype,
@@ -18,6 +17,7 @@ from gradtool.engine._dtypes import (
     promote_types,
     set_default_dtype,
 )
+from gradtool.engine._higher_order_ops.cond import cond
 from gradtool.engine._keywords import with_keywords
 from gradtool.engine._legacy import TYPES as _LEGACY
 from gradtool.engine._ops.core import methods as _methods

@@ -193,6 +193,8 @@ class _Search:
             outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
         names = [variant.point.names[at] for at in wrong]
         outcomes = [each for each in outcomes if not _is_lost_in_rounding(each, names)]
+        if not variant.is_plain and _contradict(outcomes, names):
+            return
         if not outcomes or is_fixed_by_call(self._checkable, case, point, variant.point, case.seed):
             return
         before = set(self.found)
@@ -333,6 +335,21 @@ def _is_near_tolerance(flaw: Flaw) -> bool:
         return False
     tolerance = evidence.tolerance
     return isinstance(tolerance, int | float) and evidence.difference < _LEAST_CLEAR * tolerance
+
+
+def _contradict(outcomes: Sequence[Outcome], wrong: Collection[str]) -> bool:
+    """Return True if evaluations refute a gradient that is the exact one of the recorded forward.
+
+    They do where forward itself has lost its digits. `wrong` are the names of the other arguments.
+    """
+    found = [
+        flaw.evidence.argument
+        for outcome in outcomes
+        if outcome.rule.code == codes.WRONG_GRADIENT
+        for flaw in outcome.flaws
+        if flaw.evidence is not None
+    ]
+    return bool(wrong) and not set(found) <= set(wrong)
 
 
 def _is_lost_in_rounding(outcome: Outcome, wrong: Collection[str]) -> bool:

@@ -18,7 +18,7 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.observed import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.point import Axis, Point, Variant
-from gradtool.explore.reading.arithmetic import divided, divides, is_exact_near_zero, keeps_bytes
+from gradtool.explore.reading.arithmetic import divided, edges, is_exact_near_zero, keeps_bytes
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.comparisons import (
     compares_entries,
@@ -280,12 +280,15 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
             is_scaled=is_scaled,
             is_exact_near_zero=is_exact_near_zero(function),
         ),
-        "far values": lambda: far(point, is_any_size=said.cannot_overflow),
+        "far values": lambda: far(point, is_any_size=said.is_stable),
         "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),
         "constants": lambda: less_special(point, said.may_weigh),
         "learned tensors": lambda: learned(
-            point, partial(changed_arguments, checkable, point), is_asked=asks_for_needed(function)
+            function,
+            point,
+            partial(changed_arguments, checkable, point),
+            is_asked=asks_for_needed(function),
         ),
         "complex numbers": lambda: turned(function, point),
         "signs": lambda: both_signs(function, point),
@@ -296,7 +299,7 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
         "constant axes": lambda: _unless(not has_levels, levels(point, draws("levels"))),
         "asymmetric matrices": lambda: _asymmetric(checkable, case, point),
         "zeros": lambda: _unless(
-            said.needs_nonzero, zeros(point, draws("zeros"), divides=divides(function))
+            said.needs_nonzero, zeros(point, draws("zeros"), edges(function, point.names))
         ),
         "limits at zero": lambda: at_limits(point, tested_near_zero(function)),
         "whole numbers": lambda: whole(point, draws("whole")),

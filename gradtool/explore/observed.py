@@ -22,6 +22,9 @@ from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array, Cotangents, Observation
 from gradtool.verify.randomness import generator, signed
 
+_LIKE = 1e-3
+"""Difference of two gradients, next to the largest entry, that precision may explain."""
+
 LARGEST = 1e100
 """Outputs and gradients beyond this have left the range in which roundings are known."""
 
@@ -35,9 +38,10 @@ class AtCase(msgspec.Struct, frozen=True, eq=False):
     """The exact ones by the position of the argument; empty if there are none."""
     ones: frozenset[Axis] = frozenset()
     """The axes of extent one."""
-
     options: Sequence[Any] = ()
     """The values of the arguments that are no tensors."""
+    is_witness: bool = True
+    """Backward has the exact ones; not where forward iterates, and is right by what it reaches."""
 
     def has_options_of(self, point: Point) -> bool:
         """Return True for a point with the same arguments, but for tensors."""
@@ -82,13 +86,29 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
     function, started = observed
     cotangents = cotangents_of(started.seen, seed)
     exact = recorded_gradients(function, cotangents)
-    if exact is not None:
-        options = [point.values[at] for at in point.plain]
-        return AtCase(_size(exact), _by_position(function, exact), axes_of_one(point), options)
+    options = [point.values[at] for at in point.plain]
     try:
-        return AtCase(_size(started.gradients(cotangents)), {}, axes_of_one(point))
+        found = started.gradients(cotangents)
     except Exception:  # The user's code may raise anything.
-        return AtCase(0.0, {})
+        found = None
+    if exact is not None:
+        return AtCase(
+            _size(exact),
+            _by_position(function, exact),
+            axes_of_one(point),
+            options,
+            is_witness=found is None or all(map(_is_like, found, exact)),
+        )
+    return AtCase(0.0 if found is None else _size(found), {}, axes_of_one(point))
+
+
+def _is_like(found: Array | None, exact: Array | None) -> bool:
+    """Return True if a gradient is the exact one, or there are not both."""
+    if found is None or exact is None or found.shape != exact.shape:
+        return True
+    if not exact.any():
+        return True  # Of what moves in steps.
+    return bool((np.abs(found - exact) <= _LIKE * np.abs(exact).max(initial=0.0)).all())
 
 
 def axes_of_one(point: Point) -> frozenset[Axis]:

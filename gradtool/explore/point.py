@@ -142,6 +142,8 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     """It may lack what backward can rely on, such as a length of at least two."""
     may_lack: int | None = None
     """An argument that may have no gradient."""
+    is_learned: int | None = None
+    """An argument that a docstring calls learned, so that None is no gradient of it."""
     only_finite: bool = False
     """It lies where derivatives may jump or lose digits, but where a gradient must be finite."""
     is_lifted: bool = False

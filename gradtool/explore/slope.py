@@ -49,7 +49,7 @@ def has_other_slope(
 ) -> bool:
     """Return True if evaluations have another slope than gradients in double precision.
 
-    Each entry of a gradient may be wrong by `floor`.
+    Each entry of a gradient may be wrong by `floor`. None leaves an argument out.
     """
     directions = [
         _direction(primal, gradient, seed + place)

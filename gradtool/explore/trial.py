@@ -177,9 +177,10 @@ def _compared(
     at_case: AtCase,
 ) -> Trial:
     cotangents = cotangents_of(started.seen, seed)
-    exact = None if variant.is_measured else recorded_gradients(function, cotangents)
+    is_measured = variant.is_measured or not at_case.is_witness
+    exact = None if is_measured else recorded_gradients(function, cotangents)
     if exact is None:
-        if at_case.exact and not variant.is_measured and not _is_near(variant.point):
+        if at_case.exact and not is_measured and not _is_near(variant.point):
             return Trial(Answer.REFUSED, 3)  # Steps that overflow show little by evaluations.
         return _measured(
             checkable, function, started, variant, seed, _CASE_ROUNDINGS * at_case.usual
@@ -284,7 +285,8 @@ def _measured(
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     try:
         if all(map(is_finite, found)):
-            differs = has_other_slope(function, cotangents, found, seed, floor)
+            claimed = _claimed(function, variant, found)
+            differs = has_other_slope(function, cotangents, claimed, seed, floor)
         else:
             # Beyond usual values PyTorch's own derivative of forward is not finite either here.
             may_differ = not (variant.may_be_outside or variant.names_extents)
@@ -293,6 +295,18 @@ def _measured(
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 9)
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 9)
+
+
+def _claimed(
+    function: FunctionDifferentiable, variant: Variant, found: Sequence[Array | None]
+) -> list[Array | None]:
+    """The gradients, with zeros for None where an argument has to have one."""
+    return [
+        np.zeros_like(primal)
+        if gradient is None and each.differentiable and each.position == variant.is_learned
+        else gradient
+        for gradient, each, primal in zip(found, function.arguments, function.primals, strict=True)
+    ]
 
 
 def _has_gradient(
@@ -325,7 +339,11 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
     if is_usual:
         return False
     said = wording(function)
-    return said.is_of_any_size or (_is_near(variant.point) and not said.needs_nonzero)
+    return (
+        said.is_of_any_size
+        or said.is_stable
+        or (_is_near(variant.point) and not said.needs_nonzero)
+    )
 
 
 def _lacks_number(found: Array | None, exact: Array | None) -> bool:

@@ -256,5 +256,5 @@ _LOOKS: dict[str, Callable[[Any, Any, Any], tuple[Sides, Compared | None] | None
     "clamp_min": _clamp_min,
     "clamp_max": _clamp_max,
     **dict.fromkeys(("maximum", "minimum", "max", "min"), _larger),
-    **dict.fromkeys(("relu", "relu_", "floor", "ceil", "round", "trunc"), _sign),
+    **dict.fromkeys(("relu", "relu_", "abs", "abs_", "floor", "ceil", "round", "trunc"), _sign),
 }

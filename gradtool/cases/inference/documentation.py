@@ -46,6 +46,11 @@ _OF_POSITIVE = (0.5, 1.5)
 _SCALAR = re.compile(r"\b(\w+)`*:?[^\w,;.]*(?:[<>]=? ?[\d.]+ )?(?:is )?(?:a )?scalar( tensor)?\b")
 """Matches ``tau > 0 scalar tensor``."""
 
+_SCALAR_OR = re.compile(
+    rf"\b(\w+)`*:[^().:;]{{0,48}}\b(?:0-?d\w*|scalar)\b[^().:;]{{0,16}}\bor\b[^().:;]{{0,40}}{_AXES}"
+)
+"""Matches ``alpha: a level, 0-d or one per channel with shape (1, C)``."""
+
 _INTEGER = re.compile(
     r"\b(\w+)`*:?\s*\((?:[^()]|\([^()]*\))*\):?\s*"
     r"(?:of )?(?:int(?:32|64|eger)?s?|long|ind(?:ex|ices))\b"
@@ -99,6 +104,13 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
         if all(axes and all(map(_is_extent, axes)) for axes in shapes):
             found |= {each: shapes for each in (*alike, name) if each in names}
     return found
+
+
+def scalars_or(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The axes that a text states of arguments which may also be scalars."""
+    return {
+        match[1]: tuple(_axes(match[2])) for match in _SCALAR_OR.finditer(text) if match[1] in names
+    }
 
 
 def _others(text: str, start: int, names: Collection[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -22,13 +22,28 @@ def keeps_bytes(function: Any) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in _BYTES for node in nodes(function))
 
 
-def divides(function: Any) -> bool:
-    """Return True for a backward that divides by something."""
-    return any(
+def edges(function: Any, names: Collection[str]) -> set[str]:
+    """The arguments by which backward may divide, and forward does not.
+
+    Where forward has a derivative at zero, such a backward has none.
+    """
+    divides = any(
         isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div)
         for name in ("backward", "vjp")
         for node in nodes(getattr(function, name, None))
     )
+    return set(names) - _divisors(function) if divides else set()
+
+
+def _divisors(function: Any) -> set[str]:
+    """The names in what forward divides by."""
+    return {
+        name.id
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+        for name in ast.walk(node.right)
+        if isinstance(name, ast.Name)
+    }
 
 
 def is_exact_near_zero(function: Any) -> bool:

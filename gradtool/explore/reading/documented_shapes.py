@@ -13,7 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any
 
-from gradtool.cases.inference.documentation import ANY_AXES, Shapes, alternatives, expression
+from gradtool.cases.inference.documentation import (
+    ANY_AXES,
+    Shapes,
+    alternatives,
+    expression,
+    scalars_or,
+)
 from gradtool.explore.point import Point
 
 _MOST_WAYS = 16
@@ -70,6 +76,18 @@ def shape_of(text: str, name: str, case: Point) -> tuple[int, ...] | None:
     known = symbols(ways[0], case)
     shape = [_computed(axis, known) for axis in axes[0]]
     return tuple(each for each in shape if each is not None) if None not in shape else None
+
+
+def shapes_beside_scalar(text: str, case: Point) -> dict[str, tuple[int, ...]]:
+    """The shapes that a text allows for arguments that may also be one number."""
+    ways = stated_shapes(text, case)
+    known = symbols(ways[0], case) if ways else {}
+    found = {}
+    for name, axes in scalars_or(text, case.names).items():
+        shape = [_computed(axis, known) for axis in axes]
+        if None not in shape:
+            found[name] = tuple(each for each in shape if each is not None)
+    return found
 
 
 def _pairs(shapes: Shapes, point: Point) -> Iterator[tuple[Any, str | None]]:

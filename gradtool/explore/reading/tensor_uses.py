@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.reading.names import is_state
-from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.source import nodes, trees
 from gradtool.explore.reading.wording import wording
 
 _LISTS = {"cat", "concat", "concatenate", "stack", "hstack", "vstack"}
@@ -23,6 +24,20 @@ def is_used_as_tensor(checkable: Checkable, name: str) -> bool:
     if "Tensor" in str(annotation):
         return True
     return any(name in _tensors(tree) for tree in trees(getattr(function, "forward", function)))
+
+
+def is_used_as_mask(function: Any, name: str) -> bool:
+    """Return True if forward fills where an argument is true, or negates it by ``~``."""
+    for node in nodes(getattr(function, "forward", function)):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr="masked_fill" | "masked_fill_"),
+                args=[ast.Name(id=mask), *_],
+            ) if mask == name:
+                return True
+            case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=mask)) if mask == name:
+                return True
+    return False
 
 
 def _tensors(tree: ast.AST) -> Iterator[str]:

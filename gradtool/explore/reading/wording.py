@@ -36,8 +36,11 @@ _ANY_SIZE = re.compile(
     re.I,
 )
 
-_STABLE = re.compile(r"log1p\([^)]*exp\(\s*-|\b(softplus|logsigmoid|logaddexp)\(")
-"""Matches what computes the logarithm of exponentials of any size."""
+_WRITTEN_OUT = re.compile(r"log1p\([^)]*exp\(\s*-")
+"""Matches what is written out to compute the logarithm of exponentials of any size."""
+
+_STABLE = re.compile(r"\b(softplus|logsigmoid|logaddexp)\(")
+"""Matches what computes it for any size."""
 
 _POSITIVE = re.compile(
     r"positive|non-?negative|probabilit|\bbetween 0\b|\[0, ?1|\(0, ?1|> ?0\b|>= ?0\b|simplex", re.I
@@ -315,7 +318,12 @@ class Wording:
     @cached_property
     def cannot_overflow(self) -> bool:
         """The source takes care that large numbers do not overflow."""
-        return bool(_STABLE.search(self._code))
+        return bool(_WRITTEN_OUT.search(self._code))
+
+    @cached_property
+    def is_stable(self) -> bool:
+        """The source computes with what is finite for numbers of any size."""
+        return self.cannot_overflow or bool(_STABLE.search(self._forward))
 
     @cached_property
     def is_real_or_complex(self) -> bool:

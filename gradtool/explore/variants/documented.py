@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtool.cases.inference.documentation import alternatives
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.documented_shapes import shapes_beside_scalar
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import along_some_axes, with_axis
@@ -22,6 +23,7 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     """Yield variants of the shapes and sizes that the docstrings speak of."""
     said = wording(function)
     yield from _of_stated_rank(said.docstrings, point, rng)
+    yield from _instead_of_numbers(said.docstrings, point)
     if said.is_of_any_size:
         yield from _extreme(point)
     is_free = {at for at, array in point.continuous() if not _is_bound(array) and array.ndim}
@@ -75,6 +77,17 @@ def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterat
     for made in made_by.values():
         shapes_now = (f"`{point.names[at]}` has the shape {list(made[at].shape)}" for at in made)
         yield Variant(point.having(made), " and ".join(shapes_now), may_raise=False)
+
+
+def _instead_of_numbers(text: str, point: Point) -> Iterator[Variant]:
+    """Variants with several numbers where a docstring allows them in the place of one."""
+    tensors = {point.names[at]: at for at, array in point.continuous() if not array.ndim}
+    for name, shape in shapes_beside_scalar(text, point).items():
+        if name in tensors:
+            at = tensors[name]
+            factors = np.linspace(0.8, 1.2, int(np.prod(shape))).reshape(shape)
+            change = f"`{name}` has the shape {list(shape)}"
+            yield Variant(point.having({at: point.values[at] * factors}), change, may_raise=False)
 
 
 def _added(shape: Sequence[str], longer: Sequence[str]) -> int | None:

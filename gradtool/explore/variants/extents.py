@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, permutations, product, zip_longest
 from typing import Any
 
 import msgspec
@@ -28,6 +28,9 @@ _MOST_GROUPS = 2
 
 _MOST_SQUARE_AXES = 4
 """Equally long axes of which each part is changed without the rest."""
+
+_MOST_AXES_OF_MATRICES = 3
+"""Axes of a batch of matrices; a tensor with more is an image with channels."""
 
 _MOST_LINKED = 6
 """Pairs of groups, of which one is longer by one or a multiple, that are changed together."""
@@ -97,7 +100,7 @@ def _has_order_of(point: Point, other: Point) -> bool:
     return all(
         np.sign(old[-1] - old[-2]) == np.sign(new[-1] - new[-2])
         for old, new in ((point.values[at].shape, other.values[at].shape) for at in point.tensors)
-        if len(old) > 1
+        if 1 < len(old) <= _MOST_AXES_OF_MATRICES
     )
 
 
@@ -115,10 +118,22 @@ def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iter
                 is_named = all(axis in known.names for group, _ in linked for axis in group.axes)
                 for variant in _together(point, linked, rng, known.repeats):
                     yield replace(variant, may_raise=not is_named)
-            for group in groups:
-                yield from _apart(point, group, rng)
-                yield from _unequal(point, group, rng, takes_parts=known.takes_parts)
-                yield from _in_pairs(point, group, known, rng)
+            yield from in_turns([_of_parts(point, group, known, rng) for group in groups])
+
+
+def _of_parts(
+    point: Point, group: AxisGroup, known: Extents, rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Yield variants in which some axes of a group are longer, and others are not."""
+    yield from _apart(point, group, rng)
+    yield from _unequal(point, group, rng, takes_parts=known.takes_parts)
+    yield from _in_pairs(point, group, known, rng)
+
+
+def in_turns(streams: Sequence[Iterator[Variant]]) -> Iterator[Variant]:
+    """Yield the first variant of each of some streams, then the second of each."""
+    rows = chain.from_iterable(zip_longest(*streams))
+    yield from (each for each in rows if each is not None)
 
 
 def _linked(groups: Sequence[AxisGroup]) -> Iterator[list[tuple[AxisGroup, int]]]:

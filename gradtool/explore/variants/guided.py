@@ -6,7 +6,7 @@ import ast
 import copy
 import inspect
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice, zip_longest
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from gradtool.adapters.common.branches import Side, source_of
 from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_share
+from gradtool.explore.variants.extents import in_turns
 from gradtool.explore.variants.limits import is_limit, moved
 from gradtool.explore.variants.plain import is_kept, with_defaults
 from gradtool.explore.variants.ranks import of_other_shape
@@ -44,8 +45,7 @@ def guided(
         _until_taken(side, branches, _towards(side, point, branches, parameters, rng, moves_values))
         for side in branches.missing
     ]
-    rows = chain.from_iterable(zip_longest(*streams))
-    yield from islice((each for each in rows if each is not None), _MOST)
+    yield from islice(in_turns(streams), _MOST)
 
 
 def _until_taken(side: Side, branches: Branches, found: Iterator[Variant]) -> Iterator[Variant]:

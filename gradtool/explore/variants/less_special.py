@@ -87,7 +87,7 @@ def _phases(array: Array) -> Array:
 
 
 def learned(
-    point: Point, find_changed: Callable[[], Collection[int]], *, is_asked: bool
+    function: Any, point: Point, find_changed: Callable[[], Collection[int]], *, is_asked: bool
 ) -> Iterator[Variant]:
     """Yield variants in which one more tensor requires a gradient, if backward computes it.
 
@@ -102,6 +102,16 @@ def learned(
     changed = find_changed() if free else ()
     for at in free:
         if at not in changed:
-            wanted = replace(point, tracked=point.tracked | {at})
-            change = f"`{point.names[at]}` requires a gradient"
-            yield Variant(wanted, change, may_lack=at, may_raise=not is_asked)
+            yield with_gradient(function, point, at, may_raise=not is_asked)
+
+
+def with_gradient(function: Any, point: Point, at: int, *, may_raise: bool = True) -> Variant:
+    """The variant in which a tensor requires a gradient, which is not None if it is learned."""
+    is_learned = wording(function).is_learned(point.names[at])
+    return Variant(
+        replace(point, tracked=point.tracked | {at}),
+        f"`{point.names[at]}` requires a gradient",
+        may_lack=None if is_learned else at,
+        is_learned=at if is_learned else None,
+        may_raise=may_raise,
+    )

@@ -25,6 +25,9 @@ _LEAST_LIMIT, _LARGEST_LIMIT = 1e-3, 1e4
 _FARTHEST = 64
 """Factor by which values are scaled at most to reach a limit."""
 
+_FARTHER = 8.0
+"""Factor by which they are scaled where the limit is zero."""
+
 _LIMITS = re.compile(r"clamp|clip|maximum|minimum|max\(|min\(")
 """Matches what limits values, unlike a comparison."""
 
@@ -245,6 +248,8 @@ def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:
         for ratio, factor in ((limit / sizes.max(), 1.7), (limit / sizes.max(), 0.4)):
             scale = float(np.clip(ratio * factor, 1 / _FARTHEST, _FARTHEST))
             yield array * scale, f"{scale:.3g} times as large"
+    for factor in (_FARTHER, -_FARTHER) if not limit else ():
+        yield array * factor, f"{factor:g} times as large"
     if array.min() < 0 < array.max():
         yield -np.abs(array), "negative"
         yield np.abs(array), "positive"

@@ -33,7 +33,7 @@ from gradtool.explore.reading.names import (
     is_state,
 )
 from gradtool.explore.reading.source import trees
-from gradtool.explore.reading.tensor_uses import is_used_as_tensor
+from gradtool.explore.reading.tensor_uses import is_used_as_mask, is_used_as_tensor
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.variants.plain import Options, is_choice, is_kept, plain, with_defaults
 from gradtool.verify.protocol.observation import Array
@@ -66,7 +66,7 @@ def optional(
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
         elif at in missing and type(instead.get(name)) in (int, float):
             yield from _other_number(full, at, instead[name])
-        elif at in missing and is_mask(name):
+        elif at in missing and (is_mask(name) or is_used_as_mask(checkable.obj, name)):
             yield from _masks(full, at)
         elif at in missing and is_length(name):
             yield from _lengths(full, at)

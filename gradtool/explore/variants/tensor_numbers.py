@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.wording import wording
+from gradtool.explore.variants.less_special import with_gradient
 
 
 def tensor_numbers(
@@ -28,13 +29,10 @@ def tensor_numbers(
     for at in point.plain:
         name, value = point.names[at], point.values[at]
         if type(value) is float and name in either:
-            given = replace(
-                point.having({at: np.array(value)}),
-                tensors=tuple(sorted({*point.tensors, at})),
-                tracked=point.tracked | {at},
-            )
-            may_lack = None if wording(function).is_learned(name) else at
-            yield Variant(given, f"`{name}` is a tensor with a gradient", may_lack=may_lack)
+            given = point.having({at: np.array(value)})
+            given = replace(given, tensors=tuple(sorted({*point.tensors, at})))
+            variant = with_gradient(function, given, at)
+            yield structs.replace(variant, change=f"`{name}` is a tensor with a gradient")
 
 
 def _is_either(parameter: inspect.Parameter) -> bool:

@@ -67,11 +67,10 @@ def ends(function: Any, point: Point) -> Iterator[Variant]:
             yield Variant(point.having({at: kept}), change, may_be_outside=True)
 
 
-def zeros(point: Point, rng: np.random.Generator, *, divides: bool) -> Iterator[Variant]:
+def zeros(point: Point, rng: np.random.Generator, edges: Collection[str]) -> Iterator[Variant]:
     """Yield variants with a zero among the other entries, where these are of both signs.
 
-    Among positive ones it may be outside the domain. Where forward has a derivative there, a
-    backward that divides (`divides`) has none.
+    Among positive ones it may be outside the domain, or be an edge of it for those in `edges`.
     """
     for at in movable_tensors(point):
         array = point.values[at]
@@ -89,7 +88,12 @@ def zeros(point: Point, rng: np.random.Generator, *, divides: bool) -> Iterator[
             holed.reshape(-1)[0] = 0.0
             change = f"`{point.names[at]}` contains a zero"
             yield Variant(point.having({at: holed}), change, only_finite=True)
-        elif divides and at in point.tracked and is_bounded_below(array) and not traits(array):
+        elif (
+            point.names[at] in edges
+            and at in point.tracked
+            and is_bounded_below(array)
+            and not traits(array)
+        ):
             holed = array.copy()
             holed.reshape(-1)[array.size // 2] = 0.0
             change = f"`{point.names[at]}` contains a zero"

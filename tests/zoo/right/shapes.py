@@ -1,6 +1,15 @@
 """Arguments and shapes of every kind; all right."""
 
-from gradtool import Function, Tensor, float64, once_differentiable, randn, tensor, zeros
+from gradtool import (
+    Function,
+    Tensor,
+    float64,
+    once_differentiable,
+    randn,
+    tensor,
+    zeros,
+    zeros_like,
+)
 from gradtool.engine import cat, complex128, cummax, einsum, int64, stack
 
 
@@ -98,7 +107,7 @@ class RunningMaximum(Function):
     @staticmethod
     def backward(ctx, grad_output):
         (index,) = ctx.saved_tensors
-        return zeros(grad_output.shape, dtype=float64).scatter_add(0, index, grad_output)
+        return zeros_like(grad_output).scatter_add(0, index, grad_output)
 
     @staticmethod
     def sample_inputs():
@@ -115,7 +124,7 @@ class Embedding(Function):
     @staticmethod
     def backward(ctx, grad_output):
         (index,) = ctx.saved_tensors
-        return None, zeros(ctx.shape, dtype=float64).index_add(0, index, grad_output)
+        return None, grad_output.new_zeros(ctx.shape).index_add(0, index, grad_output)
 
     @staticmethod
     def sample_inputs():

@@ -21,6 +21,69 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class PeriodicSimilarity(Function):
+    """exp(-2 sin(pi (x - y))**2 / width**2) of all pairs; a width of zero has no meaning."""
+
+    @staticmethod
+    def forward(ctx, x, y, width):
+        turn = torch.pi * (x[:, None] - y)
+        similarity = torch.exp(-2 * torch.sin(turn) ** 2 / width**2)
+        ctx.save_for_backward(turn, similarity, width)
+        return similarity
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        turn, similarity, width = ctx.saved_tensors
+        g = g * similarity
+        of_turn = -2 * torch.pi * g * torch.sin(2 * turn) / width**2
+        of_width = (4 * g * torch.sin(turn) ** 2).sum() / width**3
+        return of_turn.sum(1), -of_turn.sum(0), of_width
+
+    @staticmethod
+    def sample_inputs():
+        width = torch.tensor(0.9, dtype=torch.double, requires_grad=True)
+        yield draw(3), draw(2, seed=1), width
+
+
+class CountsWithDispersion(Function):
+    """Negative log likelihood of counts with a log mean and a log dispersion.
+
+    Beyond a dispersion of exp(40), terms cancel in forward.
+    """
+
+    @staticmethod
+    def forward(ctx, log_mean, log_dispersion, counts):
+        d, total = log_dispersion.exp(), torch.logaddexp(log_mean, log_dispersion)
+        ctx.save_for_backward(log_mean, log_dispersion, counts)
+        return (
+            torch.lgamma(d)
+            - torch.lgamma(counts + d)
+            - d * (log_dispersion - total)
+            - counts * (log_mean - total)
+        )
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        log_mean, log_dispersion, counts = ctx.saved_tensors
+        d, share = log_dispersion.exp(), torch.sigmoid(log_mean - log_dispersion)
+        of_dispersion = d * (torch.digamma(d) - torch.digamma(counts + d))
+        of_dispersion = of_dispersion - d * torch.nn.functional.logsigmoid(
+            log_dispersion - log_mean
+        )
+        of_dispersion = of_dispersion - d * share + counts * (1 - share)
+        return g * ((counts + d) * share - counts), g * of_dispersion, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (
+            draw(6, low=-2, high=2),
+            draw(6, low=-2, high=2, seed=1),
+            torch.tensor([0.0, 3.0, 0.0, 1.0, 12.0, 0.0], dtype=torch.double),
+        )
+
+
 class MeanGrowth(Function):
     """(exp(x) - 1) / x for x != 0. Near zero its slope is a series: the quotients cancel."""
 

@@ -27,6 +27,38 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class SharesOfK(Function):
+    """sigmoid((x - t) / tau), where t makes each row sum to k; tau is a float or a learned tensor.
+
+    A bisection finds t, whose steps have no derivative that means anything.
+    """
+
+    @staticmethod
+    def forward(ctx, x, k, tau):
+        low = x.min(-1, keepdim=True).values - 40 * float(tau)
+        high = x.max(-1, keepdim=True).values + 40 * float(tau)
+        for _ in range(80):
+            middle = (low + high) / 2
+            is_high = torch.sigmoid((x - middle) / tau).sum(-1, keepdim=True) > k
+            low, high = torch.where(is_high, middle, low), torch.where(is_high, high, middle)
+        shares = torch.sigmoid((x - (low + high) / 2) / tau)
+        ctx.save_for_backward(shares)
+        ctx.tau = float(tau)
+        return shares
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (shares,) = ctx.saved_tensors
+        slope = shares * (1 - shares) / ctx.tau
+        mean = (g * slope).sum(-1, keepdim=True) / slope.sum(-1, keepdim=True)
+        return slope * (g - mean), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5), 3, torch.tensor(0.8, dtype=torch.double)
+
+
 class LearnedPenalty(Function):
     """The minimizer of (w - y)**2 + penalty * w**2; penalty is a float or a learned tensor."""
 

@@ -20,6 +20,57 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class MixedChannels(Function):
+    """Channels times a matrix, and h * w times the logarithm of its determinant."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        pixels = x.shape[2] * x.shape[3]
+        return torch.einsum("oc,bchw->bohw", weight, x), pixels * torch.linalg.slogdet(weight)[1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g, of_log):
+        x, weight = ctx.saved_tensors
+        of_weight = torch.einsum("bohw,bchw->oc", g, x)
+        of_weight = of_weight + of_log * x.shape[2] ** 2 * torch.linalg.inv(weight).T
+        return torch.einsum("oc,bohw->bchw", weight, g), of_weight
+
+    @staticmethod
+    def sample_inputs():
+        weight = torch.tensor([[1.1, 0.3], [-0.2, 0.9]], dtype=torch.double)
+        yield draw(2, 2, 3, 3), weight.requires_grad_()
+
+
+class SparseShares(Function):
+    """The point of the simplex that is closest to x along an axis; backward takes the last one."""
+
+    @staticmethod
+    def forward(ctx, x, dim=-1):
+        z = x.transpose(dim, -1)
+        falling = z.sort(-1, descending=True).values
+        excess = falling.cumsum(-1) - 1
+        place = torch.arange(1, z.shape[-1] + 1, dtype=x.dtype)
+        count = (place * falling > excess).sum(-1, keepdim=True)
+        shares = (z - excess.gather(-1, count - 1) / count).clamp(min=0).transpose(dim, -1)
+        ctx.save_for_backward(shares)
+        return shares.contiguous()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (shares,) = ctx.saved_tensors
+        is_kept = shares > 0
+        mean = (g * is_kept).sum(-1, keepdim=True) / is_kept.sum(-1, keepdim=True)
+        return is_kept * (g - mean), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4),)
+        yield draw(4, seed=1), 0
+
+
 class CentredAlongOrAll(Function):
     """x without its mean along an axis, or without that of all entries for None."""
 

@@ -33,6 +33,30 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class LogOfStretching(Function):
+    """log|1 + <w, u> slope| of z + u * tanh(<w, z>), whose sign is lost where this is negative."""
+
+    @staticmethod
+    def forward(ctx, z, u, w):
+        h = torch.tanh(z @ w)
+        stretched = (1 + (1 - h * h) * torch.dot(w, u)).abs()
+        ctx.save_for_backward(z, u, w, h, stretched)
+        return stretched.log()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        z, u, w, h, stretched = ctx.saved_tensors
+        slope, g = 1 - h * h, g / stretched
+        of_inner = -2 * g * torch.dot(w, u) * h * slope
+        along = (g * slope).sum()
+        return of_inner[:, None] * w, along * w, of_inner @ z + along * u
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), draw(3, low=0.1, high=0.5, seed=1), draw(3, low=0.1, high=0.5, seed=2)
+
+
 class LogCoshOfRising(Function):
     """log(cosh(x)) for x of either sign; the slope is that of positive numbers."""
 

@@ -20,6 +20,29 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class ClippedPerChannel(Function):
+    """x within 0 and level.
+
+    x: (N, C); level: a learned number, 0-d or one per channel with the shape (1, C).
+    """
+
+    @staticmethod
+    def forward(ctx, x, level):
+        ctx.save_for_backward(x, level)
+        return torch.minimum(x.clamp(min=0), level)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, level = ctx.saved_tensors
+        is_above = x >= level
+        return g * ((x > 0) & ~is_above), (g * is_above).sum().expand_as(level)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), torch.tensor(0.5, dtype=torch.double, requires_grad=True)
+
+
 class CentredOverSpace(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

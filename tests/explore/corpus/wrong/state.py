@@ -22,6 +22,29 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class EntropyOfAllowed(Function):
+    """The entropy of each row of logits; those of what is not allowed are overwritten."""
+
+    @staticmethod
+    def forward(ctx, logits, banned=None):
+        if banned is not None:
+            logits.masked_fill_(banned, -1e9)
+        log_p = torch.log_softmax(logits, -1)
+        entropy = -(log_p.exp() * log_p).sum(-1)
+        ctx.save_for_backward(log_p, entropy)
+        return entropy
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        log_p, entropy = ctx.saved_tensors
+        return -g.unsqueeze(-1) * log_p.exp() * (log_p + entropy.unsqueeze(-1)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4),)
+
+
 class AddedInPlace(Function):
     """The sum of two tensors, in the place of the second one if asked for, which is not marked."""
 
