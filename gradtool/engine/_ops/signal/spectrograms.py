@@ -10,6 +10,7 @@ from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.creation import arange, ones
 from gradtool.engine._ops.elementwise.complex_parts import real, view_as_real
+from gradtool.engine._ops.elementwise.special import i0
 from gradtool.engine._ops.indexing.views import sum_of_windows, unfold
 from gradtool.engine._ops.signal.fourier import of_real, to_real, transformed
 from gradtool.engine._tensor import Tensor
@@ -68,6 +69,24 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
         return ones(1, **options)
     steps = window_length if periodic else window_length - 1
     return 1 - (arange(window_length, **options) * (2 / steps) - 1).abs()
+
+
+@op
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any
+) -> Tensor:
+    """``i0(beta * sqrt(1 - r**2)) / i0(beta)`` for `r` from -1 over one period.
+
+    Up to 1 if not `periodic`. The formula is that of J. F. Kaiser and R. W. Schafer, "On the use of
+    the I0-sinh window for spectrum analysis", IEEE Trans. ASSP 28 (1980).
+    """
+    _check_dtype("kaiser_window", options.get("dtype"))
+    if window_length == 1:
+        return ones(1, **options)
+    steps = window_length if periodic else window_length - 1
+    place = arange(window_length, **options) * (2 / steps) - 1
+    inside = (1 - place.square()).clamp(min=0)
+    return i0(beta * inside.sqrt()) / i0(ones((), **options) * beta)
 
 
 # ---- forth ----------------------------------------------------------------------------------

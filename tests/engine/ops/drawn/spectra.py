@@ -84,7 +84,8 @@ SPECTROGRAMS: dict[str, Op] = {
     "stft": op(by_shape(_spectrogram, most=0), _windowed("stft")),
     "istft": op(by_shape(_spectrogram, most=0), _windowed("istft"), second_order=False),
     **{name: op(by_shape(lambda pick, _: Call((), (pick(among(1, 2, 5)), pick(BOOL))), most=0))
-       for name in ("hann_window", "hamming_window", "blackman_window", "bartlett_window")},
+       for name in ("hann_window", "hamming_window", "blackman_window", "bartlett_window",
+                    "kaiser_window")},
 }  # fmt: skip
 
 
