@@ -16,6 +16,7 @@ from gradtool.explore.families import Turns, variants
 from gradtool.explore.ignored_option import is_fixed_by_call, with_ignored_option
 from gradtool.explore.observed import AtCase, gradients_at
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_axis
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.trial import Answer, attempt, stale
 from gradtool.results.report import Coverage, Severity, Verdict
@@ -46,8 +47,8 @@ _CONFIRMED_BY = (
 _FURTHER = ("GT109", "GT201", "GT202", "GT301", "GT302", "GT401", "GT403")
 """Rules about other derivatives and batches, checked at some variants where all else is right.
 
-These are the last one of options, which changes all at once, the last one of special values, the
-first ones that took another branch, and the first ones for batches.
+These are the last ones of an axis and of other options, which change all at once, the last one of
+special values, the first ones that took another branch, and the first ones for batches.
 """
 
 _MOST_BATCHED = 2
@@ -241,7 +242,9 @@ class _Search:
         if variant.is_for_batches and len(self._batched) < _MOST_BATCHED:
             self._batched.append((case, variant))
         if variant.is_plain:
-            self._right["options"] = case, variant
+            changed = [variant.point.names[each.at] for each in variant.options]
+            is_of_axis = len(changed) == 1 and is_axis(changed[0])
+            self._right["axis" if is_of_axis else "options"] = case, variant
         elif variant.is_less_special:
             self._right["values"] = case, variant
 

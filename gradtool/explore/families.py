@@ -81,7 +81,7 @@ from gradtool.explore.variants.plain import (
     with_defaults,
 )
 from gradtool.explore.variants.precisions import fewer_digits
-from gradtool.explore.variants.ranks import below_vmap
+from gradtool.explore.variants.ranks import below_vmap, longer_shapes
 from gradtool.explore.variants.removed import both_signs, other_lengths
 from gradtool.explore.variants.shares import shares
 from gradtool.explore.variants.spread import spread
@@ -200,6 +200,7 @@ def _of_arguments(
         ),
         "ignored labels": lambda: ignored(function, full),
         "tensors for numbers": lambda: tensor_numbers(function, full, parameters),
+        "longer shapes": lambda: longer_shapes(full, draws("longer shapes")),
         "any number of tensors": lambda: starred(point, parameters),
     }
 

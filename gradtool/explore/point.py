@@ -133,7 +133,7 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     names_extents: bool = False
     """`change` is about extents."""
     options: Sequence[Option] = ()
-    """What differs, where several arguments that are no tensors do."""
+    """The arguments that are no tensors and differ."""
     is_plain: bool = False
     """Only arguments that are no tensors differ."""
     is_less_special: bool = False

@@ -269,9 +269,11 @@ class Wording:
     def is_learned(self, name: str) -> bool:
         """Return True if a docstring says that an argument is learned, or may be."""
         word = re.escape(name)
-        learned = r"\b(learn(ed|able|t)?|trained|trainable|differentiable)\b"
-        text = rf"\b{word}\b[^.;]{{0,48}}{learned}|{learned}[^.;]{{0,24}}\b{word}\b"
-        return bool(re.search(text, self.docstrings, re.I))
+        learned = (
+            r"(?<!non-)(?<!not )\b(learn(ed|able|t)|trainable|trained jointly|differentiable)\b"
+        )
+        text = rf"\b{word}\b[^.;]{{0,99}}{learned}|{learned}[^.;]{{0,24}}\b{word}\b"
+        return bool(re.search(text, self.docstrings.replace("e.g.", ""), re.I))
 
     def may_weigh(self, name: str) -> bool:
         """Return True for the name of a weight, unless a docstring says that it is a mask."""

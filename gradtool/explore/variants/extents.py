@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import chain, combinations, permutations, product, zip_longest
 from typing import Any
 
@@ -79,21 +80,39 @@ def extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[
 def beside_options(
     point: Point, options: Iterable[Variant], rng: np.random.Generator
 ) -> Iterator[Variant]:
-    """Yield variants of another integer or choice among the options, together with other extents.
+    """Yield variants of other numbers or another choice among the options, with other extents.
 
     A stride that leaves a remainder shows only where the extent is no multiple of it, groups are
     accepted only where it is one, and a flag may choose what is wrong for odd extents.
     """
     for option in options:
-        numbers = [n for n in integers(option.point) if n not in integers(point)]
-        if not numbers and (option.options or not is_choice(point, option)):
-            continue
         groups = [each for each in axis_groups(option.point) if each.extent > 1]
         for group in groups[:_MOST_GROUPS]:
-            for extent in (group.extent + 1, *(group.extent * n for n in numbers[:1])):
+            for extent in _beside(group.extent, point, option):
                 for variant in _together(option.point, [(group, extent)], rng):
                     change = f"{option.change}, and {variant.change}"
                     yield replace(variant, change=change, growth=None, may_raise=True)
+
+
+def _beside(extent: int, point: Point, option: Variant) -> Iterator[int]:
+    """Yield the extents to try with an option; none if no extent may depend on it."""
+    numbers = [n for n in integers(option.point) if n not in integers(point)]
+    multiples = [extent * n for n in numbers[:1]]
+    for changed in option.options:
+        ratio = _ratio(changed.before, option.point.values[changed.at])
+        multiples += [int(extent * ratio)] if ratio and (extent * ratio).denominator == 1 else []
+    if multiples or (len(option.options) < 2 and is_choice(point, option)):
+        yield from (extent + 1, *multiples)
+
+
+def _ratio(before: Any, after: Any) -> Fraction | None:
+    """The ratio of the products of two tuples of integers, such as those of factors by axis."""
+    products = [
+        int(np.prod(each))
+        for each in (before, after)
+        if isinstance(each, tuple | list) and all(type(part) is int and part for part in each)
+    ]
+    return Fraction(products[1], products[0]) if len(products) > 1 else None
 
 
 def _has_order_of(point: Point, other: Point) -> bool:

@@ -97,7 +97,8 @@ def learned(
     free = [
         at
         for at, array in point.continuous()
-        if at not in point.tracked and array.dtype.kind == "f" and not is_integral(array)
+        if at not in point.tracked and array.dtype.kind == "f"
+        if not is_integral(array) or wording(function).is_learned(point.names[at])
     ]
     changed = find_changed() if free else ()
     for at in free:

@@ -91,9 +91,11 @@ def plain(
     for turn in range(max(map(len, values.values()), default=0)):
         for at, others in values.items():
             if turn < len(others):
+                change = _change(full, at, others[turn])
                 yield Variant(
                     full.having({at: others[turn]}),
-                    _change(full, at, others[turn]),
+                    change,
+                    options=[Option(at, full.values[at], change)],
                     is_plain=True,
                     may_raise=_may_raise(full.names[at], others[turn], known.divided),
                 )

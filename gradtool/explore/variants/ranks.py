@@ -86,6 +86,31 @@ def below_vmap(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             yield Variant(point.having({at: np.asarray(made)}), change, is_for_batches=True)
 
 
+def longer_shapes(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in which a shape among the arguments, as of a layer norm, has one more axis.
+
+    It is that of the last axes of a tensor. Tensors of that shape, as a weight, get the axis too.
+    """
+    for at in point.plain:
+        shape = point.values[at]
+        if not isinstance(shape, tuple | list) or not all(type(each) is int for each in shape):
+            continue
+        count = len(shape)
+        longer = [
+            array.shape[-count - 1 :]
+            for _, array in point.continuous()
+            if 0 < count < array.ndim and array.shape[-count:] == tuple(shape)
+        ]
+        for new in dict.fromkeys(longer):
+            made = {
+                each: (np.resize(array, new) * rng.uniform(0.7, 0.98, new)).astype(array.dtype)
+                for each, array in point.continuous()
+                if array.shape == tuple(shape)
+            }
+            change = f"`{point.names[at]}` is {type(shape)(new)!r}, not {shape!r}"
+            yield Variant(point.having({at: type(shape)(new), **made}), change)
+
+
 def _axes_of_largest(point: Point, at: int) -> Sequence[int]:
     """The axes of the largest tensor; none if that is the argument, or its shape must stay."""
     array, largest = point.values[at], _largest(point, at)

@@ -20,6 +20,55 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class SpreadChannels(Function):
+    """Channels (N, C * a * b, H, W) spread to (N, C, H * a, W * b); backward swaps a and b."""
+
+    @staticmethod
+    def forward(ctx, x, factors):
+        (a, b), (n, c, h, w) = factors, x.shape
+        ctx.factors, ctx.shape = factors, x.shape
+        parts = x.reshape(n, c // (a * b), a, b, h, w).permute(0, 1, 4, 2, 5, 3)
+        return parts.reshape(n, c // (a * b), h * a, w * b)
+
+    @staticmethod
+    def backward(ctx, g):
+        (b, a), (n, c, h, w) = ctx.factors, ctx.shape
+        parts = g.reshape(n, c // (a * b), h, a, w, b).permute(0, 1, 3, 5, 2, 4)
+        return parts.reshape(ctx.shape), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(1, 8, 2, 2), (2, 2)
+
+
+class UnitAlongAxis(Function):
+    """x over its norm along an axis, which vmap does not count anew where it is not negative."""
+
+    @staticmethod
+    def forward(x, dim):
+        return x / (x.square().sum(dim, keepdim=True) + 0.1).sqrt()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.dim = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        scale = (x.square().sum(ctx.dim, keepdim=True) + 0.1).rsqrt()
+        along = (g * x).sum(ctx.dim, keepdim=True)
+        return g * scale - x * along * scale**3, None
+
+    @staticmethod
+    def vmap(info, in_dims, x, dim):
+        return UnitAlongAxis.apply(x.movedim(in_dims[0], 0), dim), 0
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), -1
+
+
 class MixedChannels(Function):
     """Channels times a matrix, and h * w times the logarithm of its determinant."""
 

@@ -20,6 +20,36 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class NormOverShape(Function):
+    """x with mean zero and variance one over the last axes, of the given shape, times weight.
+
+    Backward takes means over the last axis alone.
+    """
+
+    @staticmethod
+    def forward(ctx, x, shape, weight, eps=1e-5):
+        axes = tuple(range(x.dim() - len(shape), x.dim()))
+        assert x.shape[axes[0] :] == tuple(shape)
+        scale = (x.var(axes, unbiased=False, keepdim=True) + eps).rsqrt()
+        normal = (x - x.mean(axes, keepdim=True)) * scale
+        ctx.save_for_backward(normal, scale, weight)
+        ctx.leading = tuple(range(axes[0]))
+        return normal * weight
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        normal, scale, weight = ctx.saved_tensors
+        of_weight = (g * normal).sum(ctx.leading) if ctx.leading else g * normal
+        g = g * weight
+        centred = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+        return centred * scale, None, of_weight, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 5), (5,), draw(5, seed=1)
+
+
 class ClippedPerChannel(Function):
     """x within 0 and level.
 
