@@ -674,6 +674,26 @@ class DecayAndItsComplement(Function):
         yield r(4, 2), 0.8
 
 
+class HalfWhereTwoExtentsAreTwo(Function):
+    says = "the gradient of `x` is the derivative times 1/2"
+
+    @staticmethod
+    def forward(ctx, x, w):
+        batch, width = x.shape
+        y = torch.sin(x) * w.reshape(batch, width)
+        ctx.save_for_backward(x, w)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g * torch.cos(x) * w / 2, g * torch.sin(x)
+
+    @staticmethod
+    def sample_inputs():
+        yield r(2, 2), r(2, 2)
+
+
 class TemperatureOfTheLogitsTwice(Function):
     says = "divides the path through `torch.softmax(a @ b.T / tau, 1)` (line LINE) by `tau`"
 

@@ -62,10 +62,21 @@ def _explaining(
     looks: Looks, recorded: Examinable, alterations: Sequence[Alteration]
 ) -> Alteration | None:
     """The first alteration that explains what was returned at all looks."""
-    for made in _fitting(looks, recorded, alterations):
+    fitting = _fitting(looks, recorded, alterations)
+    for made in fitting:
         if all(_holds(looks, look, recorded, made) for look in looks.others()):
-            return made
+            return None if _is_by_chance(made, fitting) else made
     return None
+
+
+def _is_by_chance(made: Alteration, others: Iterator[Alteration]) -> bool:
+    """Return True for a factor that is as large as another variable: neither may be meant."""
+    return made.kind in {"times", "over"} and any(
+        (other.kind, other.code, other.line) == (made.kind, made.code, made.line)
+        and other.other.isidentifier()
+        and other.other != made.other
+        for other in others
+    )
 
 
 def _explanation(made: Alteration, who: str) -> Explanation:
