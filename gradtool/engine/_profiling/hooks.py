@@ -146,7 +146,8 @@ def _graph() -> Iterator[Undo]:
     for kind in (PrimitiveNode, BackwardCFunction, AccumulateGrad):
         yield replaced(kind, "_vjp", _evaluating(vars(kind)["_vjp"]))
     # Operations that are not called cannot be timed.
-    yield replaced(PrimitiveNode, "_of_arrays", lambda *_: None)
+    for of_arrays in ("_at_once", "_of_arrays"):
+        yield replaced(PrimitiveNode, of_arrays, lambda *_: None)
     forward = vars(Function)["_run_forward"].__func__
     yield replaced(Function, "_run_forward", classmethod(_by_name(forward)))
 

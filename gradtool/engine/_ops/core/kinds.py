@@ -16,7 +16,7 @@ from gradtool.engine._ops.core.dtype_support import COMPLEX, EVERY, REAL, Dtypes
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.narrow import in_single, rounded
 from gradtool.engine._ops.core.parameters import positional_names
-from gradtool.engine._ops.core.primitive import Primitive, Vjp, vjp_of
+from gradtool.engine._ops.core.primitive import Primitive, Vjp, passed_on, vjp_of
 from gradtool.engine._ops.core.promotion import (
     ApartError,
     cast,
@@ -407,7 +407,7 @@ def _vjp_from(derivative: Derivative) -> Vjp:
 
 def _vjp_from_constant(derivative: float) -> Vjp:
     if derivative == 1:
-        return Vjp(lambda g: g, ())
+        return Vjp(passed_on, ())
     if derivative == -1:
         return Vjp(lambda g: -g, (), of_arrays=operator.neg)
     if derivative == 0:

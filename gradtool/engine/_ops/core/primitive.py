@@ -14,7 +14,11 @@ from gradtool.engine._ops.core.batching import BatchRule, broadcasting
 from gradtool.engine._ops.core.dtype_support import EVERY, Dtypes
 from gradtool.engine._ops.core.narrow import widened
 from gradtool.engine._ops.core.parameters import parameter_names, positional_names
-from gradtool.engine._ops.core.primitive_node import TITLES_OF_GRADIENTS, PrimitiveNode
+from gradtool.engine._ops.core.primitive_node import (
+    OF_OTHER_RULES,
+    TITLES_OF_GRADIENTS,
+    PrimitiveNode,
+)
 from gradtool.engine._ops.core.promotion import refuse_apart
 from gradtool.engine._tensor import Tensor, wrap
 from gradtool.engine._views import (
@@ -62,8 +66,9 @@ class Plan:
     """The values to save and the vjps to run, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "array_gradients", "complex_rules", "gradients", "graphed", "keeps_tensors", "names",
-        "needed", "out_slot", "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
+        "array_gradients", "at_once", "complex_rules", "gradients", "graphed", "keeps_tensors",
+        "kinds_beside", "names", "needed", "out_slot", "passed_on", "primitive", "rules", "take",
+        "tensor_slots", "title_of_gradient",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
@@ -102,6 +107,20 @@ class Plan:
         """What the last node of a recorded gradient is called, where that is not its own name."""
         self.keeps_tensors = bool(self.tensor_slots) or self.out_slot is not None
         """Whether any saved value can be changed in place, freed or packed."""
+        # Among elementwise operands an integer would promote as NumPy has it.
+        self.kinds_beside = "b" if primitive.kind == "elementwise" else "bi"
+        """The kinds of dtype that a saved tensor may have beside that of the gradient."""
+        is_direct = self.array_gradients is not None and self.out_slot is None
+        self.at_once = (
+            _all_at_once(of_arrays, slots, len(names), self.tensor_slots, self.kinds_beside)
+            if is_direct
+            else None
+        )
+        """The gradients from (array of g, its dtype, saved values); None if a value was changed,
+        packed, or promotes by other rules than NumPy's."""
+        is_passed_on = not names and all(vjp.apply is passed_on for vjp in vjps)
+        self.passed_on = len(vjps) if is_passed_on else 0
+        """The number of edges where ``g`` itself is the gradient of each and nothing is saved."""
 
     def places(self) -> list[int | None]:
         """For each argument that can have a gradient the place of its edge; None if it has none."""
@@ -116,6 +135,11 @@ class Plan:
         """One of the saved values by its name; None where it is not there, or was freed."""
         there = name in self.names and len(saved) == len(self.names) and saved is not FREED
         return saved[self.names.index(name)] if there else None
+
+
+def passed_on(g: Tensor) -> Tensor:
+    """The gradient of what is only copied or added."""
+    return g
 
 
 _WITHOUT_GRADIENT = ("condition", "index", "indices", "mask")
@@ -146,19 +170,60 @@ def _all_gradients(
 
     The results are passed to `kind`, a function that is called by this name.
     """
-    names = [f"f{number}" for number in range(len(functions))]
-    calls = [
-        f"{kind}({name}({', '.join(['g', *[f'saved[{slot}]' for slot in each]])}))"
-        for name, each in zip(names, slots)
-    ]
-    made = _maker(f"lambda {', '.join(names)}: lambda g, saved: [{', '.join(calls)}]")
+    calls = _calls(slots, kind, "saved[{}]")
+    made = _maker(f"lambda {_numbered('f', functions)}: lambda g, saved: [{calls}]")
     gradients: Callable[..., list[Any]] = made(*functions)
     return gradients
 
 
+def _calls(slots: Sequence[Sequence[int]], kind: str, value: str) -> str:
+    """The calls of functions named ``f0``, ``f1`` and so on, of `g` and the values of `slots`."""
+    given = [", ".join(["g", *map(value.format, each)]) for each in slots]
+    return ", ".join([f"{kind}(f{number}({each}))" for number, each in enumerate(given)])
+
+
+def _numbered(letter: str, counted: Sequence[Any]) -> str:
+    return ", ".join([f"{letter}{number}" for number in range(len(counted))])
+
+
+def _all_at_once(
+    functions: Sequence[Callable[..., Any]],
+    slots: Sequence[Sequence[int]],
+    count: int,
+    tensors: Sequence[int],
+    beside: str,
+) -> Callable[[Any, Any, Sequence[Any]], list[Any] | None]:
+    """All functions of arrays as one, with what has to hold of the saved values written out.
+
+    These are so many, `count`, with tensors in the slots `tensors`, which may be of the dtype of
+    the gradient or of the kinds `beside`.
+    """
+    tests = [
+        (_IS_UNCHANGED if slot in tensors else _IS_PLAIN).format(slot, beside)
+        for slot in range(count)
+    ]
+    calls = _calls(slots, "wrap", "a{}")
+    made = _maker(
+        f"lambda {_numbered('f', functions)}: lambda g, dtype, saved: "
+        f"[{calls}] if {' and '.join(tests) or 'True'} else None"
+    )
+    at_once: Callable[..., list[Any] | None] = made(*functions)
+    return at_once
+
+
+_IS_UNCHANGED = (
+    "((s := saved[{0}]).__class__ is Tensor and s._storage is None"
+    " and ((a{0} := s._array).dtype is dtype or a{0}.dtype.kind in {1!r})"
+    " or (a{0} := s).__class__ in (float, int))"
+)
+_IS_PLAIN = "not isinstance(a{0} := saved[{0}], unlike_arrays)"
+
+
 @functools.cache
 def _maker(written: str) -> Callable[..., Any]:
-    maker: Callable[..., Any] = eval(written, {"wrap": wrap})
+    maker: Callable[..., Any] = eval(
+        written, {"Tensor": Tensor, "unlike_arrays": OF_OTHER_RULES, "wrap": wrap}
+    )
     return maker
 
 
@@ -412,7 +477,7 @@ class Primitive:
         node._hooks = node.fix = node.versions = None
         node.plan = plan
         pair = (x, y)
-        node.saved = plan.take(pair, _NO_PARAMS)
+        node.saved = plan.take(pair, _NO_PARAMS) if plan.names else ()
         shared = x._storage is not None or y._storage is not None
         if shared and not _keep_versions(node, out, pair):
             return

@@ -112,10 +112,11 @@ class PrimitiveNode(Node):
     def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument."""
         plan = self.plan
+        if plan.passed_on and self.fix is None:
+            return (grad,) * plan.passed_on
         is_whole = wanted is None or self._all_are(wanted)
-        if plan.array_gradients and is_whole and grad.__class__ is Tensor:
-            # The hot path: none of what was saved can have been changed, packed or freed.
-            at_once = self._of_arrays(grad, self.saved, False)
+        if plan.at_once is not None and is_whole and grad.__class__ is Tensor:
+            at_once = self._at_once(grad)
             if at_once is not None:
                 return at_once if self.fix is None else self._fixed(at_once)
         saved = self._unpack() if plan.keeps_tensors else self.saved
@@ -126,7 +127,7 @@ class PrimitiveNode(Node):
             return self._vjp_in_single(grad, saved, wanted)
         results: Gradients
         if kind != "c" and is_whole:
-            at_once = self._of_arrays(grad, saved, True) if plan.array_gradients else None
+            at_once = self._of_arrays(grad, saved) if plan.array_gradients else None
             results = plan.gradients(grad, saved) if at_once is None else at_once
         else:
             rules = plan.complex_rules if kind == "c" else plan.rules
@@ -147,29 +148,34 @@ class PrimitiveNode(Node):
             for result, fix in zip(results, self.fix or ())
         ]
 
-    def _of_arrays(self, grad: Tensor, saved: Sequence[Any], is_unpacked: bool) -> Gradients | None:
+    def _at_once(self, grad: Tensor) -> Gradients | None:
+        """`_of_arrays` for saved values that nobody can have changed: the hot path."""
+        array, saved = grad._array, self.saved
+        dtype = array.dtype
+        if dtype.kind != "f" or saved is FREED or modes.grad:
+            return None
+        try:
+            return self.plan.at_once(array, dtype, saved)  # type: ignore[misc]  # it is there
+        except RuntimeWarning:  # made an error by the user's filter
+            return None
+
+    def _of_arrays(self, grad: Tensor, saved: Sequence[Any]) -> Gradients | None:
         """The gradients computed of arrays at once; None where operations have to do it.
 
-        They do where they are recorded, belong to a level, or promote dtypes by torch's rules; and
-        where `saved` is not unpacked yet, and holds more than values that nobody can have changed.
+        They do where they are recorded, belong to a level, or promote dtypes by torch's rules.
         """
         compute = self.plan.array_gradients
         array = grad._array
         dtype, values = array.dtype, []
-        if compute is None or dtype.kind != "f" or saved is FREED or modes.grad:
+        if compute is None or dtype.kind != "f" or modes.grad or grad.__class__ is not Tensor:
             return None
-        if grad.__class__ is not Tensor:
-            return None
-        # Among elementwise operands an integer would promote as NumPy has it.
-        beside = "b" if self.plan.primitive.kind == "elementwise" else "bi"
+        beside = self.plan.kinds_beside
         for each in saved:
             if each.__class__ is Tensor:
-                if each._storage is not None and not is_unpacked:
-                    return None
                 each = each._array
                 if each.dtype is not dtype and each.dtype.kind not in beside:
                     return None
-            elif isinstance(each, _OF_OTHER_RULES):
+            elif isinstance(each, OF_OTHER_RULES):
                 return None
             values.append(each)
         try:
@@ -437,7 +443,7 @@ class PrimitiveNode(Node):
         return f"{words}Backward{number}"
 
 
-_OF_OTHER_RULES = (Tensor, Packed, np.generic, complex)
+OF_OTHER_RULES = (Tensor, Packed, np.generic, complex)
 """Saved values that promote otherwise than their arrays would, belong to a level, or are packed."""
 
 
