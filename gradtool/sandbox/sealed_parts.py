@@ -13,6 +13,7 @@ import functools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from operator import attrgetter
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -282,20 +283,22 @@ def _rebound(codes: Mapping[FunctionType, Sequence[CodeType]]) -> dict[str, froz
     """By module, the names that its functions declare `global`: its own state."""
     found: dict[str, frozenset[str]] = {}
     for function, parts in codes.items():
-        names = {name for code in parts for name in _stored_globally(code)}
-        if names:
-            found[function.__module__] = found.get(function.__module__, frozenset()) | names
+        # Few have the byte at all, and to look at each instruction takes long.
+        for code in [each for each in parts if _STORE in _instructions(each)]:
+            names = found.get(function.__module__, frozenset())
+            found[function.__module__] = names.union(_stored_globally(code))
     return found
 
 
 _STORE = dis.opmap["STORE_GLOBAL"]
+# Python would keep a copy of what `co_code` returns, in each code that is asked for it.
+_instructions = attrgetter(
+    "_co_code_adaptive" if hasattr(CodeType, "_co_code_adaptive") else "co_code"
+)
 
 
 def _stored_globally(code: CodeType) -> Iterator[str]:
-    # Few have the byte at all, and to look at each instruction takes long. Python would keep a
-    # copy of what `co_code` returns, in each code that is asked for it.
-    raw = getattr(code, "_co_code_adaptive", None) or code.co_code
-    if _STORE in raw and _STORE in raw[::2]:
+    if _STORE in _instructions(code)[::2]:
         yield from (str(s.argval) for s in dis.get_instructions(code) if s.opcode == _STORE)
 
 
@@ -308,5 +311,7 @@ def _all_code(function: FunctionType) -> list[CodeType]:
     """The code of a function, and of those inside it."""
     found = [function.__code__]
     for code in found:  # It grows meanwhile.
-        found += [each for each in code.co_consts if type(each) is CodeType]
+        for each in code.co_consts:
+            if type(each) is CodeType:
+                found.append(each)  # noqa: PERF401 - a list for each code takes longer
     return found
