@@ -104,7 +104,7 @@ class FunctionDifferentiable:
         cls = self._bound.cls
         return cls is not None and _is_once_differentiable(cls)
 
-    @property
+    @cached_property
     def defines_jvp(self) -> bool:
         """True if the Function has a ``jvp`` of its own."""
         cls = self._bound.cls
@@ -116,7 +116,7 @@ class FunctionDifferentiable:
         cls = self._bound.cls
         return cls is not None and batching.declares_batching(cls)
 
-    @property
+    @cached_property
     def generates_vmap(self) -> bool:
         """True if it asks for a generated ``vmap``."""
         cls = self._bound.cls

@@ -6,11 +6,8 @@ import ast
 import inspect
 import textwrap
 from functools import lru_cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
-
-_own: WeakKeyDictionary[FunctionType, tuple[str, ast.Module]] = WeakKeyDictionary()
 
 
 @lru_cache(maxsize=4)
@@ -29,12 +26,20 @@ def own_source(function: Any) -> tuple[str, ast.Module]:
 
     Raises what `inspect.getsource` and `ast.parse` do.
     """
-    is_plain = type(function) is FunctionType
-    known = _own.get(function) if is_plain else None
-    if known is None:
-        # The source of a method is indented, which alone is not valid Python.
-        text = textwrap.dedent(inspect.getsource(function))
-        known = text, ast.parse(text)
-        if is_plain:
-            _own[function] = known
-    return known
+    inner = inspect.unwrap(function)
+    if type(inner) is not FunctionType:
+        return _read(inner)
+    return _of_code(inner.__code__, inner.__code__.co_filename)
+
+
+@lru_cache(maxsize=256)
+def _of_code(code: CodeType, _file: str) -> tuple[str, ast.Module]:
+    # Not of a function, which a dict with weak keys would have to keep: its callbacks are Python
+    # code that a signal may interrupt. Codes of different files may be equal.
+    return _read(code)
+
+
+def _read(found: Any) -> tuple[str, ast.Module]:
+    # The source of a method is indented, which alone is not valid Python.
+    text = textwrap.dedent(inspect.getsource(found))
+    return text, ast.parse(text)
