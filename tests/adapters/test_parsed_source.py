@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import ast
 import gc
+import importlib
 import inspect
+import linecache
+import sys
 import weakref
+import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -25,8 +30,22 @@ def test_source_is_read_once_from_the_margin_on(monkeypatch: pytest.MonkeyPatch)
     text, tree = own_source(function)
     assert text == "def function() -> int:\n    return 1\n"
     assert ast.unparse(tree.body[0]) == text.strip()
-    monkeypatch.setattr(inspect, "getsource", lambda _: pytest.fail("it is read again"))
+    monkeypatch.setattr(linecache, "getlines", lambda _: pytest.fail("it is read again"))
     assert own_source(function)[1] is tree
+
+
+def test_no_other_module_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect, "getmodule", lambda *_: pytest.fail("it looks at all modules"))
+    assert own_source(_made())[0].startswith("def function")
+
+
+def test_a_module_in_an_archive_has_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.writestr("archived_module.py", "def archived():\n    return 1\n")
+    monkeypatch.syspath_prepend(tmp_path / "archive.zip")
+    archived = importlib.import_module("archived_module").archived
+    monkeypatch.delitem(sys.modules, "archived_module")
+    assert own_source(archived)[0] == "def archived():\n    return 1\n"
 
 
 def test_it_keeps_no_function_alive() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import textwrap
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -28,18 +29,36 @@ def own_source(function: Any) -> tuple[str, ast.Module]:
     """
     inner = inspect.unwrap(function)
     if type(inner) is not FunctionType:
-        return _read(inner)
-    return _of_code(inner.__code__, inner.__code__.co_filename)
+        return _dedented(inspect.getsource(inner))
+    file = inner.__code__.co_filename
+    # Where the file is in an archive, only the module's loader can read it.
+    linecache.lazycache(file, inner.__globals__)
+    return _of_code(inner.__code__, file)
 
 
 @lru_cache(maxsize=256)
 def _of_code(code: CodeType, _file: str) -> tuple[str, ast.Module]:
     # Not of a function, which a dict with weak keys would have to keep: its callbacks are Python
     # code that a signal may interrupt. Codes of different files may be equal.
-    return _read(code)
+    return _dedented(source_of_code(code))
 
 
-def _read(found: Any) -> tuple[str, ast.Module]:
+def source_of_code(code: CodeType) -> str:
+    """Return the source of a function's code, with its indentation.
+
+    `inspect.getsource` would first compare the file with those of all modules that are loaded.
+
+    Raises:
+        OSError: The file has no such line.
+    """
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    if not lines:
+        raise OSError("could not get source code")
+    return "".join(inspect.getblock(lines))
+
+
+def _dedented(text: str) -> tuple[str, ast.Module]:
     # The source of a method is indented, which alone is not valid Python.
-    text = textwrap.dedent(inspect.getsource(found))
+    text = textwrap.dedent(text)
     return text, ast.parse(text)

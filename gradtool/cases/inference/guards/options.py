@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 import enum
-import inspect
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import source_of_code
 from gradtool.cases.inference.drafts import Draft, as_written, is_same
 from gradtool.cases.inference.evaluation import MISSING
 from gradtool.cases.inference.guards.known import Known
@@ -83,7 +83,7 @@ def _compared(scene: Scene, known: Known) -> Iterator[tuple[str, list[Any]]]:
 @lru_cache(maxsize=32)
 def _tree(code: CodeType) -> ast.AST | None:
     try:
-        return ast.parse(textwrap.dedent("".join(inspect.getsourcelines(code)[0])))
+        return ast.parse(textwrap.dedent(source_of_code(code)))
     except (OSError, TypeError, SyntaxError, IndexError, ValueError):
         return None
 
