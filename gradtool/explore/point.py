@@ -157,3 +157,14 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     """It may lie outside the domain, where a gradient that is not a number is no mistake."""
     is_at_edge: bool = False
     """It may lie at the edge of the domain, or be in it if forward has a derivative there."""
+
+
+def with_value(point: Point, at: int, value: Any, *, may_raise: bool = True) -> Variant:
+    """The variant in which one argument that is no tensor has another value."""
+    change = changed_to(point.names[at], value, point.values[at])
+    return Variant(point.having({at: value}), change, is_plain=True, may_raise=may_raise)
+
+
+def changed_to(name: str, value: Any, before: Any) -> str:
+    """Say which value an argument has instead of that of the case."""
+    return f"`{name}` is {value!r}, not {before!r}"

@@ -15,7 +15,7 @@ from gradtool.adapters.common.buffers import roots_of, visited
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.point import Point, Variant
+from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.variants.plain import is_kept
 from gradtool.verify.protocol.observation import Array
 
@@ -33,9 +33,7 @@ def nearby_numbers(checkable: Checkable, point: Point) -> Iterator[Variant]:
     for at in point.plain if _caches(checkable) else ():
         value = point.values[at]
         if type(value) is float and value and not is_kept(point.names[at], value):
-            nearby = round(value * _NEARBY, 6)
-            change = f"`{point.names[at]}` is {nearby!r}, not {value!r}"
-            yield Variant(point.having({at: nearby}), change, is_plain=True)
+            yield with_value(point, at, round(value * _NEARBY, 6))
 
 
 def stale_output(checkable: Checkable, case: Point, variant: Point) -> int | None:

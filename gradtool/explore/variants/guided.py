@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtool.adapters.common.branches import Side, source_of
 from gradtool.explore.coverage import Branches
-from gradtool.explore.point import Point, Variant
+from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.reading.names import is_share
 from gradtool.explore.variants.extents import in_turns
 from gradtool.explore.variants.limits import is_limit, moved
@@ -93,10 +93,7 @@ def _plain(test: ast.AST, point: Point) -> Iterator[Variant]:
         for value in dict.fromkeys(_other_values(own, before)):
             if is_float and is_share(name):
                 value = min(max(value, 0.0), 1.0)
-            change = f"`{name}` is {value!r}, not {before!r}"
-            yield Variant(
-                point.having({at: value}), change, is_plain=True, may_raise=type(value) is int
-            )
+            yield with_value(point, at, value, may_raise=type(value) is int)
 
 
 def _names(test: ast.AST, name: str) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gradtool.adapters.common.branches import Branch, source_of
 from gradtool.adapters.common.value_branches import Compared
 from gradtool.explore.coverage import Branches
-from gradtool.explore.point import Point, Variant
+from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.reading.comparisons import floors_of_logarithms
 from gradtool.explore.reading.names import is_guard
 from gradtool.explore.traits import is_counted, restored, traits
@@ -74,9 +74,7 @@ def moved_limits(point: Point, branches: Branches) -> Iterator[Variant]:
         for _, compared in branches.limits:
             inner = _among(compared, before)
             if inner is not None:
-                value = type(before)(round(inner, 2))
-                change = f"`{name}` is {value!r}, not {before!r}"
-                yield Variant(point.having({at: value}), change, is_plain=True)
+                yield with_value(point, at, type(before)(round(inner, 2)))
                 break
 
 
@@ -96,9 +94,7 @@ def earlier_stops(point: Point, branches: Branches) -> Iterator[Variant]:
         for _, compared in branches.limits:
             last = _among(compared, before)
             if last is not None and last > before:
-                value = float(f"{_EARLIER * last:.2g}")
-                change = f"`{name}` is {value!r}, not {before!r}"
-                yield Variant(point.having({at: value}), change, is_plain=True)
+                yield with_value(point, at, float(f"{_EARLIER * last:.2g}"))
                 break
 
 

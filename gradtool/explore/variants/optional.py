@@ -22,7 +22,7 @@ from gradtool.adapters.library import library
 from gradtool.cases.inference.bounds import side
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import function_at
-from gradtool.explore.point import Point, Variant
+from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.reading.comparisons import compared_with_none, tested_for_none
 from gradtool.explore.reading.documented_shapes import shape_of
 from gradtool.explore.reading.names import (
@@ -94,13 +94,11 @@ def with_choices(
 
 def _other_number(point: Point, at: int, instead: float) -> Iterator[Variant]:
     """Variants that give another number than the one that forward takes instead of None."""
-    name = point.names[at]
-    if is_kept(name, None):
+    if is_kept(point.names[at], None):
         return
     is_whole = isinstance(instead, int)
     for value in _beside(instead) if is_whole else (0.7 * instead or 0.3,):
-        change = f"`{name}` is {value!r}, not None"
-        yield Variant(point.having({at: value}), change, is_plain=True, may_raise=is_whole)
+        yield with_value(point, at, value, may_raise=is_whole)
 
 
 def _numbers(point: Point, at: int) -> Iterator[Variant]:
@@ -117,7 +115,7 @@ def _numbers(point: Point, at: int) -> Iterator[Variant]:
     else:
         numbers = [0.7, 2.0]
     for value in numbers:
-        yield Variant(point.having({at: value}), f"`{name}` is {value!r}, not None", is_plain=True)
+        yield with_value(point, at, value)
 
 
 def _beside(number: float) -> list[float]:

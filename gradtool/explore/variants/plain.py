@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from gradtool.explore.point import Option, Point, Variant
+from gradtool.explore.point import Option, Point, Variant, changed_to
 from gradtool.explore.reading import names
 from gradtool.explore.variants.records import changed_field, fields_of, is_record, with_field
 
@@ -186,7 +186,7 @@ def _change(point: Point, at: int, value: Any) -> str:
     if is_record(before):
         field, before, value = changed_field(before, value)
         name = f"{name}[{field!r}]" if isinstance(point.values[at], dict) else f"{name}.{field}"
-    return f"`{name}` is {value!r}, not {before!r}"
+    return changed_to(name, value, before)
 
 
 def is_kept(name: str, value: Any) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from gradtool.explore.point import Point, Variant
+from gradtool.explore.point import Point, Variant, changed_to
 from gradtool.explore.traits import reshaped, traits
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
@@ -107,7 +107,7 @@ def longer_shapes(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
                 for each, array in point.continuous()
                 if array.shape == tuple(shape)
             }
-            change = f"`{point.names[at]}` is {type(shape)(new)!r}, not {shape!r}"
+            change = changed_to(point.names[at], type(shape)(new), shape)
             yield Variant(point.having({at: type(shape)(new), **made}), change)
 
 
