@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gradtool.engine as engine
 from tests.device.on_cuda import OnCuda
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
 from tests.engine.ops.compare import Run, compare, compare_outputs, random_like
 
 ABOUT_THE_DEVICE = {"type"}

@@ -14,8 +14,8 @@ import pytest
 import gradtool.engine as engine
 from tests.device.check_case import ABOUT_THE_DEVICE, check_on_cuda
 from tests.device.on_cuda import OnCuda
-from tests.engine.ops.case import OpCase
-from tests.engine.ops.families import FAMILIES
+from tests.engine.ops.cases.case import OpCase
+from tests.engine.ops.cases.families import FAMILIES
 from tests.engine.ops.transforms import check_batch, check_forward
 
 CASES = [

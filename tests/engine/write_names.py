@@ -88,7 +88,7 @@ def page() -> str:
 
 def used_on_both() -> set[str]:
     """Attributes in functions that take `torch`, of the tests that run on both sides."""
-    files = [file for folder in ON_BOTH for file in folder.glob("*.py")]
+    files = [file for folder in ON_BOTH for file in folder.rglob("*.py")]
     functions = [
         node
         for file in files
@@ -109,7 +109,7 @@ def methods_compared() -> set[str]:
         for name, method in vars(engine.Tensor).items()
         if inspect.isfunction(method) and inspect.unwrap(method) in functions
     }
-    cases = [ast.parse(file.read_text()) for file in OPS.glob("*_cases.py")]
+    cases = [ast.parse(file.read_text()) for file in (OPS / "cases").glob("*.py")]
     drawn = {name.removeprefix("Tensor.") for name in names if name.startswith("Tensor.")}
     return same | drawn | _attributes(cases) | _operators()
 

@@ -18,9 +18,9 @@ import gradtool.engine as engine
 from gradtool.engine._levels import NotBatchableError
 from gradtool.engine._levels.batch import VmapLevel
 from gradtool.engine._ops.core.primitive import PRIMITIVES
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
+from tests.engine.ops.cases.families import FAMILIES
 from tests.engine.ops.compare import flatten
-from tests.engine.ops.families import FAMILIES
 
 EXAMPLES = 3
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.engine.ops.case import NOISE, OpCase
+from tests.engine.ops.cases.case import NOISE, OpCase
 
 
 class Run:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import gradtool.engine as engine
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
+from tests.engine.ops.cases.families import FAMILIES
 from tests.engine.ops.compare import check
-from tests.engine.ops.families import FAMILIES
 
 pytestmark = [
     pytest.mark.torch,

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import gradtool.engine as engine
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
+from tests.engine.ops.cases.families import FAMILIES
 from tests.engine.ops.compare import flatten
-from tests.engine.ops.families import FAMILIES
 
 pytestmark = pytest.mark.torch
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import gradtool.engine as engine
-from tests.engine.ops.case import Arg, OpCase
+from tests.engine.ops.cases.case import Arg, OpCase
+from tests.engine.ops.cases.families import FAMILIES
 from tests.engine.ops.compare import Run, check, random_like
-from tests.engine.ops.families import FAMILIES
 from tests.engine.ops.transforms import check_batch, check_forward
 
 pytestmark = pytest.mark.torch

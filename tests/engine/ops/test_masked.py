@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gradtool.engine as engine
-from tests.engine.ops.case import OpCase, exactly, normal, over, positive
+from tests.engine.ops.cases.case import OpCase, exactly, normal, over, positive
 from tests.engine.ops.compare import check
 
 pytestmark = pytest.mark.torch

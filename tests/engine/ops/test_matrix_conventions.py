@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import gradtool.engine as engine
-from tests.engine.ops.case import OpCase, over
+from tests.engine.ops.cases.case import OpCase, over
+from tests.engine.ops.cases.matrix import TOLERANCE, apart, regular
 from tests.engine.ops.compare import check
-from tests.engine.ops.matrix_cases import TOLERANCE, apart, regular
 from tests.engine.ops.transforms import check_forward
 
 pytestmark = pytest.mark.torch

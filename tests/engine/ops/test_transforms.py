@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import gradtool.engine as engine
-from tests.engine.ops.case import OpCase
-from tests.engine.ops.families import FAMILIES
+from tests.engine.ops.cases.case import OpCase
+from tests.engine.ops.cases.families import FAMILIES
 from tests.engine.ops.transforms import check_batch, check_forward
 
 pytestmark = [

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gradtool.engine as engine
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
+from tests.engine.ops.cases.families import FAMILIES
 from tests.engine.ops.compare import Run, random_like
-from tests.engine.ops.families import FAMILIES
 
 pytestmark = pytest.mark.filterwarnings(r"ignore:torch\.\w+ is deprecated:UserWarning")
 

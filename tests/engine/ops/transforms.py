@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
 from tests.engine.ops.compare import compare, flatten
 
 EXAMPLES = 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
 from tests.engine.ops.compare import check
 from tests.engine.ops.transforms import check_batch, check_forward
 

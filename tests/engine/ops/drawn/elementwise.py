@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.engine.ops.case import distinct, mask, nonzero, normal, positive
+from tests.engine.ops.cases.case import distinct, mask, nonzero, normal, positive
 from tests.engine.ops.drawn.language import (
     FLOATS,
     NUMBERS,

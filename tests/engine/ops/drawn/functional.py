@@ -6,8 +6,8 @@ from typing import Any
 
 import hypothesis.strategies as st
 
-from tests.engine.ops.activation_cases import ACTIVATIONS
-from tests.engine.ops.case import Arg, Shape, distinct, exactly, nonzero, normal, positive
+from tests.engine.ops.cases.activation import ACTIVATIONS
+from tests.engine.ops.cases.case import Arg, Shape, distinct, exactly, nonzero, normal, positive
 from tests.engine.ops.drawn.language import (
     BOOL,
     FLOATS,

@@ -21,7 +21,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 
-from tests.engine.ops.case import Arg, OpCase, Shape
+from tests.engine.ops.cases.case import Arg, OpCase, Shape
 
 Kind = Callable[..., Arg]
 """RepeatedDraws the elements of a tensor of any shape: `normal`, `distinct`, …"""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.engine.ops.case import Arg, Shape, distinct, normal, positive
+from tests.engine.ops.cases.case import Arg, Shape, distinct, normal, positive
 from tests.engine.ops.drawn.language import (
     BOOL,
     WIDE,

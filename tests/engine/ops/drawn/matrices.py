@@ -6,7 +6,8 @@ from typing import Any
 
 import hypothesis.strategies as st
 
-from tests.engine.ops.case import Arg, Shape, normal
+from tests.engine.ops.cases.case import Arg, Shape, normal
+from tests.engine.ops.cases.matrix import apart, definite, hermitian, regular
 from tests.engine.ops.drawn.language import (
     BOOL,
     SMOOTH,
@@ -24,7 +25,6 @@ from tests.engine.ops.drawn.language import (
     typed,
 )
 from tests.engine.ops.drawn.shapes import spread
-from tests.engine.ops.matrix_cases import apart, definite, hermitian, regular
 
 TOLERANCE = 1e-8
 NOT_THE_QUOTIENT = "PyTorch's forward mode is not what its difference quotient tends to"

@@ -8,7 +8,8 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 
-from tests.engine.ops.case import Arg, Shape, distinct, mask, nonzero, normal
+from tests.engine.ops.cases.case import Arg, Shape, distinct, mask, nonzero, normal
+from tests.engine.ops.cases.scattering import NO_TANGENT, NOT_FORWARD
 from tests.engine.ops.drawn.language import (
     BOOL,
     NUMBERS,
@@ -28,7 +29,6 @@ from tests.engine.ops.drawn.language import (
     positions,
     typed,
 )
-from tests.engine.ops.scattering_cases import NO_TANGENT, NOT_FORWARD
 
 COUNTED = "the size of the result depends on values"
 

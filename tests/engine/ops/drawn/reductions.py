@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.engine.ops.case import Shape, distinct, mask, normal, positive
+from tests.engine.ops.cases.case import Shape, distinct, mask, normal, positive
+from tests.engine.ops.cases.scattering import NOT_FORWARD
 from tests.engine.ops.drawn.language import (
     ABSENT,
     BOOL,
@@ -26,7 +27,6 @@ from tests.engine.ops.drawn.language import (
     reduced,
     typed,
 )
-from tests.engine.ops.scattering_cases import NOT_FORWARD
 
 REDUCED: dict[str, Op] = {
     **each("sum prod mean", op(reduced(normal, dtypes=NUMBERS))),

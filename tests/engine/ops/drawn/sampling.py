@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engine.ops.case import Shape, normal
+from tests.engine.ops.cases.case import Shape, normal
 from tests.engine.ops.drawn.language import BOOL, Call, Op, Pick, among, by_shape, op, within
 
 places = within(-1.5, 1.5)

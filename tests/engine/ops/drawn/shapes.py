@@ -6,7 +6,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 
-from tests.engine.ops.case import Shape, normal
+from tests.engine.ops.cases.case import Shape, normal
 from tests.engine.ops.drawn.language import (
     ABSENT,
     FLOATS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.engine.ops.case import Shape, normal
+from tests.engine.ops.cases.case import Shape, normal
 from tests.engine.ops.drawn.language import (
     BOOL,
     SMOOTH,

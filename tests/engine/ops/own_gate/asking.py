@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome, examine
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
 
 FIRST = ("GT003", "GT004", "GT101", "GT106")
 SECOND = ("GT201", "GT202", "GT203")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import gradtool.engine as engine
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
 from tests.engine.ops.own_gate.maps import Map, gradients_of, outputs_of, tangents_of
 from tests.engine.ops.own_gate.recording import is_continuous
 

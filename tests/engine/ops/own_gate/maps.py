@@ -14,7 +14,7 @@ import numpy as np
 import gradtool.engine as engine
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.engine._levels.dual import DualLevel
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
 from tests.engine.ops.compare import flatten, random_like
 from tests.engine.ops.own_gate.recording import is_continuous
 

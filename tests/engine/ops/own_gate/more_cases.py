@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.engine.ops.case import OpCase, complex_normal, distinct, normal
+from tests.engine.ops.cases.case import OpCase, complex_normal, distinct, normal
 
 
 def _parts(factors: Any) -> tuple[Any, ...]:

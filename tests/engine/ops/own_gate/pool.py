@@ -16,8 +16,8 @@ import pytest
 import gradtool.engine as engine
 from gradtool.engine._dtypes import dtype
 from gradtool.engine._ops.core.primitive import Primitive
-from tests.engine.ops.case import Arg, OpCase
-from tests.engine.ops.families import FAMILIES
+from tests.engine.ops.cases.case import Arg, OpCase
+from tests.engine.ops.cases.families import FAMILIES
 from tests.engine.ops.own_gate import more_cases
 from tests.engine.ops.own_gate.maps import drawn
 from tests.engine.ops.own_gate.recording import REFUSALS, runs_of

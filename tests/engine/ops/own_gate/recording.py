@@ -16,7 +16,7 @@ import gradtool.engine as engine
 from gradtool.engine._dtypes import dtype
 from gradtool.engine._levels.grad import GradLevel
 from gradtool.engine._ops.core.primitive import Primitive
-from tests.engine.ops.case import OpCase
+from tests.engine.ops.cases.case import OpCase
 from tests.engine.ops.compare import flatten
 
 Run = tuple[Primitive, dtype]

@@ -1,0 +1,66 @@
+"""Every family of operations that is compared with real PyTorch.
+
+A family is a module with a list ``CASES``; import it here and add it to `FAMILIES`.
+"""
+
+from __future__ import annotations
+
+from tests.engine.ops.cases import (
+    activation,
+    arithmetic,
+    arranging,
+    comparison,
+    complex_numbers,
+    complex_parts,
+    contraction,
+    creation,
+    elementwise,
+    extremum,
+    image,
+    indexing,
+    joining,
+    layer,
+    linalg,
+    loss,
+    matrix,
+    quantile,
+    reduction,
+    running,
+    scattering,
+    selection,
+    shape,
+    softmax,
+    sorting,
+    special,
+    statistics,
+)
+
+FAMILIES = {
+    "activation": activation.CASES,
+    "arithmetic": arithmetic.CASES,
+    "arranging": arranging.CASES,
+    "comparison": comparison.CASES,
+    "complex parts": complex_parts.CASES,
+    "complex": complex_numbers.CASES,
+    "contraction": contraction.CASES,
+    "creation": creation.CASES,
+    "elementwise": elementwise.CASES,
+    "extremum": extremum.CASES,
+    "image": image.CASES,
+    "indexing": indexing.CASES,
+    "joining": joining.CASES,
+    "layers": layer.CASES,
+    "linalg": linalg.CASES,
+    "loss": loss.CASES,
+    "matrices": matrix.CASES,
+    "quantile": quantile.CASES,
+    "reduction": reduction.CASES,
+    "running": running.CASES,
+    "scattering": scattering.CASES,
+    "selection": selection.CASES,
+    "shape": shape.CASES,
+    "softmax": softmax.CASES,
+    "sorting": sorting.CASES,
+    "special": special.CASES,
+    "statistics": statistics.CASES,
+}
