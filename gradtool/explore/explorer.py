@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -11,14 +12,11 @@ from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
+from gradtool.explore.combinations import combined
 from gradtool.explore.coverage import Branches
 from gradtool.explore.families import Turns, variants
-from gradtool.explore.ignored_option import (
-    is_computed_by_caller,
-    is_fixed_by_call,
-    with_ignored_option,
-)
-from gradtool.explore.observed import AtCase, gradients_at
+from gradtool.explore.ignored_option import is_fixed_by_call, with_ignored_option
+from gradtool.explore.observed import AtCase, gradients_at, has_options
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
 from gradtool.explore.shrink import shrunk
@@ -68,6 +66,12 @@ _MOST_UNCONFIRMED = 2
 """Variants of one family that a full check finds to be right, after which it checks no others: at
 zeros, for one, a recorded forward may have another derivative than a right backward.
 """
+
+_MOST_COMBINED = {"quick": 12, "deep": 400}
+"""Variants of two changes."""
+
+_GIVE_OPTIONS = ("optional tensors",)
+"""Families that change an option, as those do that change no tensors."""
 
 _LEAST_CLEAR = 4.0
 """Ratio of a difference to its tolerance from which on it is certain."""
@@ -131,6 +135,7 @@ def _explored(
         tell(family)
         answer = search.look(case, point, variant, family)
         turns[id(case)].was_refused = answer is Answer.REFUSED
+    search.combine(cases, points, tell)
     branches.pause()
     if search.found:
         return list(search.found.values()), branches.result
@@ -152,6 +157,7 @@ class _Search:
         self._right = dict[str, tuple[ResolvedCase, Variant]]()
         self._branching = list[tuple[ResolvedCase, Variant]]()
         self._batched = list[tuple[ResolvedCase, Variant]]()
+        self._bases = defaultdict[int, list[Variant]](list)
 
     @property
     def is_over(self) -> bool:
@@ -175,11 +181,44 @@ class _Search:
             self._unconfirmed[family] += not self.found
         elif trial.answer is Answer.RIGHT:
             self._remember(case, variant, takes_a_branch=keep.is_new)
+            if variant.is_plain or (family in _GIVE_OPTIONS and _has_more(variant, point)):
+                self._add_base(case, variant)
             if variant.is_plain:
                 self._add(case, variant, filter(None, [stale(self._checkable, point, variant)]))
         if trial.answer is not Answer.REFUSED:
             keep()
         return trial.answer
+
+    def _add_base(self, case: ResolvedCase, variant: Variant) -> None:
+        """Keep a variant for `combine`, unless there is one with the same options."""
+        bases, point = self._bases[id(case)], variant.point
+        options = [point.values[at] for at in point.plain]
+        if not any(has_options(base.point, options) for base in bases):
+            bases.insert(0, variant)  # The last values of an option are the most special ones.
+
+    def combine(
+        self, cases: Sequence[ResolvedCase], points: Sequence[Point], tell: Callable[[str], None]
+    ) -> None:
+        """Look at changed options with special values, which are right by themselves."""
+        streams = [
+            combined(
+                self._checkable,
+                case,
+                sorted(self._bases[id(case)], key=lambda base: -len(base.options)),
+                self._branches,
+                point,
+                points,
+            )
+            for case, point in zip(cases, points, strict=True)
+        ]
+        named = [((each, name) for name, each in stream) for stream in streams]
+        together = _interleaved(cases, points, named)
+        for case, point, variant, name in islice(together, _MOST_COMBINED[self._settings.explore]):
+            if self.is_over:
+                return
+            family = f"{name} with options"
+            tell(family)
+            self.look(case, point, variant, family)
 
     def _gradients_at(self, case: ResolvedCase, point: Point) -> AtCase:
         if id(case) not in self._at_cases:
@@ -200,9 +239,7 @@ class _Search:
         outcomes = [each for each in outcomes if not _is_lost_in_rounding(each, names)]
         if not variant.is_plain and _contradict(outcomes, names):
             return
-        if not outcomes or is_computed_by_caller(case, point, variant.point):
-            return
-        if is_fixed_by_call(self._checkable, case, point, variant.point, case.seed):
+        if not outcomes or is_fixed_by_call(self._checkable, case, point, variant.point, case.seed):
             return
         before = set(self.found)
         self._add(case, variant, outcomes)  # Shrinking takes time, which may run out.
@@ -253,6 +290,11 @@ class _Search:
             self._right["axis" if is_of_axis else "options"] = case, variant
         elif variant.is_less_special:
             self._right["values"] = case, variant
+
+
+def _has_more(variant: Variant, point: Point) -> bool:
+    """Return True for a variant that gives a tensor which the case leaves out."""
+    return len(variant.point.tensors) > len(point.tensors)
 
 
 def _further(
@@ -385,4 +427,7 @@ def _is_broken(outcome: Outcome) -> bool:
         return False
     severities = {flaw.severity or outcome.rule.severity for flaw in outcome.flaws}
     # A surrogate is a warning at a case; one that no case reaches is as likely a mistake.
-    return Severity.ERROR in severities or outcome.rule.code == codes.SURROGATE
+    if Severity.ERROR in severities or outcome.rule.code == codes.SURROGATE:
+        return True
+    # A buffer may change.
+    return outcome.rule.code == codes.INPUT_MUTATED and Severity.WARNING in severities

@@ -14,11 +14,17 @@ from gradtool.adapters.common.batching import has_own_vmap
 from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
+from gradtool.explore.convergence import can_be_told, has_converged
 from gradtool.explore.coverage import Branches
-from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.observed import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.point import Axis, Point, Variant
-from gradtool.explore.reading.arithmetic import divided, edges, is_exact_near_zero, keeps_bytes
+from gradtool.explore.reading.arithmetic import (
+    divided,
+    edges,
+    exponents,
+    is_exact_near_zero,
+    keeps_bytes,
+)
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.comparisons import (
     compares_entries,
@@ -30,6 +36,7 @@ from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
 from gradtool.explore.reading.index_uses import may_repeat_when_longer, sorted_arguments
 from gradtool.explore.reading.mask_dtypes import mask_dtypes
+from gradtool.explore.reading.mentioned_values import mentioned, speaks_of_infinity
 from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import (
     asks_for_needed,
@@ -122,11 +129,9 @@ def variants(
     What `branches` lacks comes first; the other families share the budget. `points` are those of
     all cases: where one of them passes None, or breaks a condition, others may.
     """
-    # Docstrings also state values of what a case leaves at its default.
-    cases = [*points, with_defaults(point, checkable.parameters())]
-    kept = constraints(wording(checkable.obj).docstrings, trees(checkable.obj), point, cases)
+    kept = kept_by(checkable, point, points)
     live = deque(
-        (name, (each for each in stream if all(holds(each.point) for holds in kept)))
+        (name, filter(kept, stream))
         for name, stream in _streams(checkable, case, point, branches, points)
     )
     turns.family, stream = live.popleft()
@@ -144,6 +149,17 @@ def variants(
             live.insert(place, (turns.family, stream))
 
 
+def kept_by(
+    checkable: Checkable, point: Point, points: Sequence[Point]
+) -> Callable[[Variant], bool]:
+    """Return a test for variants of a case, whose arguments are `point`, that docstrings allow."""
+    # Docstrings also state values of what a case leaves at its default.
+    cases = [*points, with_defaults(point, checkable.parameters())]
+    text = wording(checkable.obj).docstrings
+    kept = constraints(text, trees(checkable.obj), point, cases)
+    return lambda variant: all(holds(variant.point) for holds in kept)
+
+
 def _streams(
     checkable: Checkable,
     case: ResolvedCase,
@@ -156,14 +172,14 @@ def _streams(
     rng = generator(case.seed, "guided")
     yield "branches", guided(point, branches, parameters, rng, moves_values=moves_values)
     families = _of_arguments(checkable, case, point, points)
-    families |= _of_tensors(checkable, case, point) | _of_indices(checkable, case, point)
+    families |= of_tensors(checkable, case, point) | of_indices(checkable, case, point)
     if has_own_vmap(checkable.obj):
         families["ranks below vmap"] = lambda: below_vmap(point, generator(case.seed, "vmap"))
     if wording(checkable.obj).is_unrolled:
         full = with_defaults(point, parameters)
         families["tolerances"] = lambda: earlier_stops(full, branches)
     if moves_values:
-        families |= _beside_values(checkable, case, point, branches)
+        families |= beside_values(checkable, case, point, branches)
     yield from ((name, family()) for name, family in families.items())
 
 
@@ -174,7 +190,6 @@ def _of_arguments(
     function, parameters = checkable.obj, checkable.parameters()
     full, draws = with_defaults(point, parameters), partial(generator, case.seed)
     known, axes = _options(checkable, full, points), _extents(checkable, case, full, points)
-    given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     return {
         "extents": lambda: extents(point, axes, draws("extents")),
         "crowded groups": lambda: _unless(
@@ -191,9 +206,9 @@ def _of_arguments(
         ),
         "documented shapes": lambda: documented(function, point, draws("documented")),
         "leading axes": lambda: leading(checkable, full, draws("leading")),
-        "optional tensors": lambda: optional(checkable, point, given_none),
+        "optional tensors": lambda: optional(checkable, point, points),
         "optional tensors with options": lambda: with_choices(
-            point, optional(checkable, point, given_none), parameters, known
+            point, optional(checkable, point, points), parameters, known
         ),
         "options with extents": lambda: beside_options(
             full, plain(full, parameters, known), draws("beside options")
@@ -219,6 +234,9 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
         tested=tested_for_truth(function),
         step=step_of_integers(function),
         elsewhere=_given(points),
+        mentioned=mentioned(said.docstrings, full.names),
+        exponents=exponents(function),
+        may_be_infinite=speaks_of_infinity(said.docstrings),
         grows_guards=iteration is None,
     )
 
@@ -268,7 +286,7 @@ def _chosen_axes(case: ResolvedCase, full: Point) -> set[Axis]:
     }
 
 
-def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
+def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
     """Families of the values of tensors."""
     function, draws, said = checkable.obj, partial(generator, case.seed), wording(checkable.obj)
     is_scaled = iterations(function) is None
@@ -313,25 +331,14 @@ def _of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[
 
 
 def _converging(checkable: Checkable, point: Point) -> Iterator[Variant]:
-    """Yield larger values at which a forward that iterates converges: more rounds change nothing.
-
-    Only there is its derivative that of what it converges to, which backward may return.
-    """
-    iteration, full = iterations(checkable.obj), with_defaults(point, checkable.parameters())
-    counts = {
-        at: full.values[at]
-        for at in full.plain
-        if iteration and full.names[at] in iteration.counts and type(full.values[at]) is int
-    }
-    # One more, too: values may come back in turns.
-    more = [{at: n + 1 for at, n in counts.items()}, {at: 2 * n for at, n in counts.items()}]
-    for variant in larger(full) if counts else ():
-        longer = [variant.point.having(each) for each in more]
-        if all(has_same_outputs(checkable, variant.point, each) for each in longer):
+    """Yield larger values at which a forward that iterates converges."""
+    full = with_defaults(point, checkable.parameters())
+    for variant in larger(full) if can_be_told(checkable, full) else ():
+        if has_converged(checkable, variant.point):
             yield variant
 
 
-def _of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
+def of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
     """Families of integer tensors and masks."""
     function, draws, said = checkable.obj, partial(generator, case.seed), wording(checkable.obj)
     return {
@@ -361,7 +368,7 @@ def _unless(excluded: bool, family: Iterator[Variant]) -> Iterator[Variant]:
     return iter(()) if excluded else family
 
 
-def _beside_values(
+def beside_values(
     checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
 ) -> dict[str, Family]:
     """Families for a forward that does not iterate until its values are good enough."""

@@ -40,20 +40,27 @@ class AtCase(msgspec.Struct, frozen=True, eq=False):
     """The axes of extent one."""
     options: Sequence[Any] = ()
     """The values of the arguments that are no tensors."""
+    changed: frozenset[int] = frozenset()
+    """The positions of the arguments that forward changes in place."""
     is_witness: bool = True
     """Backward has the exact ones; not where forward iterates, and is right by what it reaches."""
 
     def has_options_of(self, point: Point) -> bool:
         """Return True for a point with the same arguments, but for tensors."""
-        try:
-            return bool(self.options == [point.values[at] for at in point.plain])
-        except Exception:  # A user's object may not be comparable.
-            return False
+        return has_options(point, self.options)
 
     def moves(self, position: int) -> bool:
         """Return True if the exact gradient of an argument is not zero everywhere."""
         gradient = self.exact.get(position)
         return gradient is not None and bool(gradient.any())
+
+
+def has_options(point: Point, options: Sequence[Any]) -> bool:
+    """Return True for a point with these arguments that are no tensors."""
+    try:
+        return bool(options == [point.values[at] for at in point.plain])
+    except Exception:  # A user's object may not be comparable.
+        return False
 
 
 def observe(
@@ -97,9 +104,15 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
             _by_position(function, exact),
             axes_of_one(point),
             options,
+            changed=_changed(function, started),
             is_witness=found is None or all(map(_is_like, found, exact)),
         )
-    return AtCase(0.0 if found is None else _size(found), {}, axes_of_one(point))
+    return AtCase(
+        0.0 if found is None else _size(found),
+        {},
+        axes_of_one(point),
+        changed=_changed(function, started),
+    )
 
 
 def _is_like(found: Array | None, exact: Array | None) -> bool:
@@ -141,7 +154,12 @@ def changed_arguments(checkable: Checkable, point: Point) -> set[int]:
     if observed is None:
         return set()
     function, started = observed
-    return {function.arguments[index].position for index in started.seen.mutated_arguments}
+    return set(_changed(function, started))
+
+
+def _changed(function: FunctionDifferentiable, started: StartedCall) -> frozenset[int]:
+    changed = started.seen.mutated_arguments
+    return frozenset(function.arguments[index].position for index in changed)
 
 
 def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:

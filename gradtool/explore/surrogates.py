@@ -19,6 +19,7 @@ from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.coverage import Branches
+from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.explorer import Discovered, confirmed
 from gradtool.explore.families import Turns, variants
 from gradtool.explore.observed import (
@@ -29,6 +30,7 @@ from gradtool.explore.observed import (
 )
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
+from gradtool.explore.variants.plain import with_defaults
 from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome
 from gradtool.verify.protocol.observation import Array
@@ -116,8 +118,20 @@ def _suspects(
         )
         for variant in islice(stream, _MOST_TRIED[settings.explore] // len(cases)):
             is_tie = variant.along is not None
-            if not is_tie and _is_double(variant.point) and is_other(variant):
+            if is_tie or not _is_double(variant.point) or not is_other(variant):
+                continue
+            if not _changes_ignored(checkable, point, variant.point):
                 yield case, shrunk(variant, is_other)
+
+
+def _changes_ignored(checkable: Checkable, case: Point, other: Point) -> bool:
+    """Return True if an argument differs that forward ignores: it may scale the gradient."""
+    full = with_defaults(case, checkable.parameters())
+    return any(
+        has_same_outputs(checkable, full, full.having({at: other.values[at]}))
+        for at in full.plain
+        if at < len(other.values) and other.values[at] is not full.values[at]
+    )
 
 
 def _nudged(point: Point) -> Point:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
@@ -60,6 +61,9 @@ _LEAST_WITH_DIGITS = 0.1
 _NEAR_POLE = 1e6
 """Gradients at equal entries, next to those at the case, that a division by roundings gives."""
 
+_POLE = 1e15
+"""The same where forward itself is near a pole: what backward takes from it may have no digits."""
+
 
 class Answer(Enum):
     """Outcome of a trial."""
@@ -88,13 +92,16 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
         seed: That of the cotangent.
         at_case: The gradients at the case.
     """
+    if wording(checkable.obj).has_domain:
+        # Whether a condition on what is computed from several arguments holds is not known.
+        variant = structs.replace(variant, may_be_outside=True)
     with np.errstate(all="ignore"):
         observed = observe(checkable, variant.point)
         if observed is None:
             return Trial(Answer.REFUSED, 1)
         if variant.along is not None:
-            return _with_equal_entries(*observed, variant.along, seed, at_case.usual)
-        if _changes_differentiable(*observed):
+            return _with_equal_entries(*observed, variant, variant.along, seed, at_case.usual)
+        if _changes_argument(*observed, variant, at_case):
             return Trial(Answer.SUSPECT, 1)
         if variant.is_for_batches and not _has_shapes_of_arguments(*observed, seed):
             return Trial(Answer.REFUSED, 3)
@@ -103,13 +110,20 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 
 
-def _changes_differentiable(function: FunctionDifferentiable, started: StartedCall) -> bool:
-    """Return True if forward changes an argument that has a gradient; statistics may change."""
+def _changes_argument(
+    function: FunctionDifferentiable, started: StartedCall, variant: Variant, at_case: AtCase
+) -> bool:
+    """Return True if forward changes an argument in place that it may not.
+
+    What has no gradient, as statistics, may change if it changes at the case as well, or if an
+    option asks for it.
+    """
     if not started.seen.mutated_arguments:
         return False
     seen = function.call(function.primals)
     changed = set(seen.mutated_arguments) - set(seen.declared_dirty)
-    return any(function.arguments[index].differentiable for index in changed)
+    is_new = not variant.is_plain and not at_case.changed
+    return any(is_new or function.arguments[index].differentiable for index in changed)
 
 
 def _has_shapes_of_arguments(
@@ -130,6 +144,7 @@ def _has_shapes_of_arguments(
 def _with_equal_entries(
     function: FunctionDifferentiable,
     started: StartedCall,
+    variant: Variant,
     along: Mapping[int, Array],
     seed: int,
     usual: float,
@@ -144,11 +159,16 @@ def _with_equal_entries(
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 5)
     if not all(map(is_finite, found)):
-        is_mistake = is_smooth(function, cotangents, found, seed)
+        is_inside = not variant.may_be_outside
+        is_mistake = is_inside and is_smooth(function, cotangents, found, seed)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 9)
     if exact is None:
         return Trial(Answer.REFUSED, 5)
-    directions = [along.get(each.position) for each in function.arguments]
+    # Of what moves in steps a gradient may be meant to be another's.
+    directions = [
+        along.get(argument.position) if gradient is not None and gradient.any() else None
+        for argument, gradient in zip(function.arguments, exact, strict=True)
+    ]
     is_same = same_slope(directions, found, exact)
     return Trial(Answer.RIGHT if is_same else Answer.SUSPECT, 5)
 
@@ -201,7 +221,8 @@ def _compared(
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
         return Trial(Answer.REFUSED, 5)
-    if variant.may_be_outside and not all(map(is_finite, found)):
+    is_outside = variant.may_be_outside and not all(map(is_finite, found))
+    if is_outside or _is_near_pole(exact, at_case.usual, _POLE):
         return Trial(Answer.REFUSED, 5)
     if variant.is_at_edge:
         has_derivative = any(map(_lacks_number, found, exact))
@@ -291,6 +312,7 @@ def _measured(
             # Beyond usual values PyTorch's own derivative of forward is not finite either here.
             may_differ = not (variant.may_be_outside or variant.names_extents)
             may_differ = may_differ and _is_near(variant.point)
+            may_differ = may_differ and not _is_near_pole(started.seen.outputs, 1.0, _POLE)
             differs = may_differ and is_smooth(function, cotangents, found, seed)
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 9)
@@ -316,12 +338,10 @@ def _has_gradient(
     return any(each.position == position and gradient is not None for each, gradient in gradients)
 
 
-def _is_near_pole(exact: Sequence[Array | None], usual: float) -> bool:
-    """Return True for gradients so large that forward divides by what should be zero."""
-    size = max(
-        (float(np.abs(each).max(initial=0.0)) for each in exact if each is not None), default=0.0
-    )
-    return bool(usual) and size > _NEAR_POLE * usual
+def _is_near_pole(values: Sequence[Array | None], usual: float, ratio: float = _NEAR_POLE) -> bool:
+    """Return True for values so large that forward divides by what should be zero."""
+    sizes = [float(np.abs(each).max(initial=0.0)) for each in values if each is not None]
+    return bool(usual) and max(sizes, default=0.0) > ratio * usual
 
 
 def _is_usual(point: Point, function: Any) -> bool:

@@ -54,6 +54,15 @@ def test_a_right_quantizer_passes(tmp_path: Path, forward: str, inside: str) -> 
     assert _errors(tmp_path, code.format(forward=forward, outside=RIGHT)) == []
 
 
+def test_a_number_that_forward_ignores_may_scale_the_gradient(tmp_path: Path) -> None:
+    code = QUANTIZER.replace("high=3)", "high=3, gain=1.0)")
+    code = code.replace("ctx.bounds = low, high\n", "ctx.bounds, ctx.gain = (low, high), gain\n")
+    code = code.replace(
+        "(g * of_step).sum(), None, None", "ctx.gain * (g * of_step).sum(), *3 * [None]"
+    )
+    assert _errors(tmp_path, code.format(forward=FORWARDS[0], outside=RIGHT)) == []
+
+
 @pytest.mark.parametrize("forward", FORWARDS)
 @pytest.mark.parametrize("outside", ["torch.full_like(v, high)", "torch.minimum(v, 0 * v + high)"])
 def test_what_is_wrong_below_the_range_is_found(tmp_path: Path, forward: str, outside: str) -> None:

@@ -65,6 +65,22 @@ def _exponential(call: ast.Call) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr == "exp" for node in ast.walk(call))
 
 
+def exponents(function: Any) -> set[str]:
+    """Names in exponents of powers that forward takes."""
+    powers = [
+        node.right
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+    ]
+    powers += [
+        node.args[-1]
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.Call) and node.args
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "pow"
+    ]
+    return {name.id for each in powers for name in ast.walk(each) if isinstance(name, ast.Name)}
+
+
 def divided(function: Any) -> set[str]:
     """Names in divisions with a rest, as ``width // 2``: forward may need a certain rest."""
     helpers = with_helpers(getattr(function, "forward", function))

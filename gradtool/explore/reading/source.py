@@ -131,7 +131,14 @@ def iterations(function: Any) -> Iteration | None:
         for name in ast.walk(node.iter)
         if isinstance(name, ast.Name)
     }
-    return Iteration(frozenset(counts)) if found else None
+    constants = {
+        n.value
+        for node in found
+        if isinstance(node, ast.For)
+        for n in ast.walk(node.iter)
+        if isinstance(n, ast.Constant) and type(n.value) is int
+    }
+    return Iteration(frozenset(counts), frozenset(constants)) if found else None
 
 
 class Iteration(msgspec.Struct, frozen=True):
@@ -139,6 +146,8 @@ class Iteration(msgspec.Struct, frozen=True):
 
     counts: frozenset[str]
     """Names that say how often."""
+    constants: frozenset[int] = frozenset()
+    """Numbers that say it."""
 
 
 def with_helpers(method: Any) -> Iterator[Any]:

@@ -87,6 +87,13 @@ _NEVER_ZERO = re.compile(
     re.I,
 )
 
+_DOMAIN = re.compile(
+    r"\b(needs?|requires?|must|assum\w*|only|valid|where|for|with|if)\b[^.;]{0,40}"
+    r"(\)\s*[<>\u2264\u2265]|[<>\u2264\u2265]=?\s*\w*\(|\w\s*[-+*/^]\s*\w+\s*[<>\u2264\u2265])",
+    re.I,
+)
+"""Matches a condition on what is computed from arguments, as ``needs 1 - exp(k) < c``."""
+
 _SIGNED_UNIT_RANGE = re.compile(
     r"-1(\.0)?(,| and| to|\.\.) ?\+?1\b|-1 ?(<|\u2264)=? ?\w+ ?(<|\u2264)=? ?1\b"
 )
@@ -120,6 +127,18 @@ _ANY_TRAILING = re.compile(
 """Matches ``(n, c, *spatial) inputs``, the same of an argument without its name."""
 
 _ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim", re.I)
+
+_LEARNED = (
+    r"(?<!non-)(?<!not )(?<!pre-)"
+    r"\b(learn(ed|able|t)|trainable|trained jointly|differentiable|fitted)\b"
+)
+
+_ALL_LEARNED = re.compile(
+    r"\b(both|all)( of them| \w+)? (are |is )?(being )?(train(ed)?|learn(ed)?|optimi[sz]ed)\b"
+    r"|\bgradients? (flows?|go(es)?) (in)?to (both|all)\b",
+    re.I,
+)
+"""Matches ``both networks train``: no tensor is a constant."""
 
 _LAST_AXIS = re.compile(r"\b(along|over|across) (the|its) (last|final|trailing) (dim|axis)", re.I)
 """Matches what goes along the last axis, however many come before."""
@@ -221,6 +240,11 @@ class Wording:
         return bool(_NEVER_ZERO.search(self.docstrings))
 
     @cached_property
+    def has_domain(self) -> bool:
+        """A docstring states a condition on what is computed from the arguments."""
+        return bool(_DOMAIN.search(self.docstrings))
+
+    @cached_property
     def needs_positive(self) -> bool:
         """A docstring speaks of positive numbers or of probabilities."""
         return bool(_POSITIVE.search(self.docstrings))
@@ -268,12 +292,20 @@ class Wording:
 
     def is_learned(self, name: str) -> bool:
         """Return True if a docstring says that an argument is learned, or may be."""
+        if _ALL_LEARNED.search(self.docstrings):
+            return True
         word = re.escape(name)
-        learned = (
-            r"(?<!non-)(?<!not )\b(learn(ed|able|t)|trainable|trained jointly|differentiable)\b"
-        )
-        text = rf"\b{word}\b[^.;]{{0,99}}{learned}|{learned}[^.;]{{0,24}}\b{word}\b"
+        text = rf"\b{word}\b[^.;]{{0,99}}{_LEARNED}|{_LEARNED}[^.;]{{0,24}}\b{word}\b"
         return bool(re.search(text, self.docstrings.replace("e.g.", ""), re.I))
+
+    def may_be_tensor(self, name: str) -> bool:
+        """Return True if a docstring says that an argument is a number or a tensor."""
+        word = re.escape(name)
+        text = (
+            rf"\b{word}\b[^.;]{{0,24}}\b(float|number|scalar)s? or (an? )?([\w-]+ ){{0,2}}tensor"
+            rf"|\b{word}\b[^.;]{{0,24}}\btensor or (an? )?([\w-]+ ){{0,2}}(float|number|scalar)"
+        )
+        return bool(re.search(text, self.docstrings, re.I))
 
     def may_weigh(self, name: str) -> bool:
         """Return True for the name of a weight, unless a docstring says that it is a mask."""

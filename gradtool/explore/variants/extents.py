@@ -335,7 +335,46 @@ def resized(
         if made is None:
             return None
         changed[at] = _with_extremes_at_ends(made) if is_beyond else made
+    if not is_beyond:
+        for group, _ in changes:
+            changed |= _kept_beside(point, group, changed)
     return point.having(changed)
+
+
+def _kept_beside(point: Point, group: AxisGroup, made: Mapping[int, Any]) -> dict[int, Array]:
+    """Larger tensors whose entries stay beside those that are at the same places in the case.
+
+    Numbers that are in order take new ones in between, where the others have theirs at the end.
+    """
+    for at, axis in group.axes:
+        order = _order_of_new(point.values[at], made[at]) if at in made and not axis else None
+        if order is not None:
+            return {
+                other: np.take(made[other], order, axis=along)
+                for other, along in group.axes
+                if other != at and may_be_reordered(point.values[other])
+            }
+    return {}
+
+
+def _order_of_new(array: Array, made: Array) -> Array | None:
+    """The order in which the old entries of numbers in strict order, and then new ones, lie now.
+
+    None where they lie so already.
+    """
+    if array.ndim != 1 or array.dtype.kind != "f" or not 1 < len(array) < len(made):
+        return None
+    sign = np.sign(array[1] - array[0])
+    if not sign or not np.isin(array, made).all():
+        return None
+    if not all((sign * np.diff(each) > 0).all() for each in (array, made)):
+        return None
+    places = np.searchsorted(sign * made, sign * array)
+    order = np.zeros(len(made), dtype=int)
+    order[places] = np.arange(len(array))
+    new = np.setdiff1d(np.arange(len(made)), places)
+    order[new] = np.arange(len(array), len(made))
+    return None if (order == np.arange(len(made))).all() else order
 
 
 def _with_extremes_at_ends(array: Array) -> Array:

@@ -44,13 +44,19 @@ def offset(checkable: Checkable, point: Point) -> Iterator[Variant]:
 
 
 def rescaled(checkable: Checkable, point: Point) -> Iterator[Variant]:
-    """Yield variants of what adds up to one that no longer does, where forward does not change."""
+    """Yield variants of what adds up to one that no longer does, where forward does not change.
+
+    Logarithms of such numbers are logits where forward normalizes them.
+    """
     for at, array in point.continuous():
-        if any(each.name == "sums to one" for each in traits(array)):
-            made = point.having({at: _FACTOR * array})
-            if _same_outputs(checkable, point, made):
-                change = f"`{point.names[at]}` adds up to {_FACTOR} instead of 1"
-                yield Variant(made, change)
+        names = {each.name for each in traits(array)}
+        name, made = point.names[at], None
+        if "sums to one" in names:
+            made, change = _FACTOR * array, f"`{name}` adds up to {_FACTOR} instead of 1"
+        elif "log-probabilities" in names:
+            made, change = array + np.log(_FACTOR), f"`{name}` are logits that are not normalized"
+        if made is not None and _same_outputs(checkable, point, point.having({at: made})):
+            yield Variant(point.having({at: made}), change)
 
 
 def _moved(checkable: Checkable, point: Point, at: int) -> Iterator[Variant]:

@@ -41,21 +41,23 @@ from gradtool.verify.protocol.observation import Array
 Shape = tuple[int, ...]
 
 
-def optional(
-    checkable: Checkable, point: Point, given_none: Collection[str] = ()
-) -> Iterator[Variant]:
+def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Iterator[Variant]:
     """Yield variants in which an optional tensor is given or left out.
 
     Args:
         checkable: The Function.
         point: The arguments of the case.
-        given_none: Arguments in whose place some case passes None.
+        points: Those of all cases: where one of them gives a tensor, no other is made up.
     """
     parameters = checkable.parameters()
+    given = {at.names[each] for at in points for each in at.tensors}
+    given_none = {n for at in points for n, v in zip(at.names, at.values, strict=True) if v is None}
     full = with_defaults(point, parameters)
     defaults = {p.name: p.default for p in parameters}
     yield from _not_passed(point, parameters, given_none)
-    missing = [at for at, value in enumerate(full.values) if value is None]
+    missing = [
+        at for at, value in enumerate(full.values) if value is None and full.names[at] not in given
+    ]
     instead = _taken_instead(checkable, full) if missing else {}
     may_be_none = {name for name, default in defaults.items() if default is None}
     may_be_none |= tested_for_none(checkable.obj)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
+from gradtool.cases.inference.bounds import side
 from gradtool.explore.point import Option, Point, Variant, changed_to
 from gradtool.explore.reading import names
 from gradtool.explore.variants.records import changed_field, fields_of, is_record, with_field
@@ -39,6 +41,9 @@ _MOST_PAIRS = 6
 _SMALL_BLOCK = 3
 """A size of blocks of which several fit, where the one of the case is more than all there is."""
 
+_ROOT = 0.5
+"""An exponent below one: the derivative of such a power has a pole at zero."""
+
 _SMALL = 1e-3
 """A number below this guards a division; twice as much of it shows nothing."""
 
@@ -56,6 +61,9 @@ class Options(msgspec.Struct, frozen=True, eq=False):
         tested: Names of numbers whose truth the source tests, as if zero stood for None.
         step: Distance of integers that may be as good: 2 where all have to be odd or even.
         elsewhere: For a name the values that some case gives, tried where they are of another type.
+        mentioned: For a name the numbers that docstrings say it may equal.
+        exponents: Names of numbers that something is raised to.
+        may_be_infinite: Docstrings speak of bounds that are infinite.
         grows_guards: A small number that guards a division may be larger.
     """
 
@@ -68,6 +76,9 @@ class Options(msgspec.Struct, frozen=True, eq=False):
     tested: Collection[str] = ()
     step: int = 1
     elsewhere: Mapping[str, Sequence[Any]] = {}
+    mentioned: Mapping[str, Sequence[float]] = {}
+    exponents: Collection[str] = ()
+    may_be_infinite: bool = False
     grows_guards: bool = False
 
 
@@ -144,9 +155,23 @@ def _values(point: Point, at: int, known: Options) -> Iterator[Any]:
     given = [each for each in known.elsewhere.get(name, ()) if type(each) is not type(value)]
     found: list[Any] = [type(value)(0)] if name in known.tested and _is_number(value) else []
     found += _other_values(point, at, known.words.get(name, ()), known.free, known.step)
+    found += _special(name, value, known)
     found += _WHOLE if value is None and name in known.whole else ()
     found = [*given, *(each for each in found if not is_among(each, given))]
     yield from (each for each in found if name not in known.kept or _is_more(each, point, at))
+
+
+def _special(name: str, value: Any, known: Options) -> Iterator[Any]:
+    """Yield numbers that are special for what an argument is: the root of a power, an open end."""
+    if type(value) is float:
+        yield from (n for n in known.mentioned.get(name, ()) if n != value)
+        if name in known.exponents and value >= 1:
+            yield _ROOT
+        end = side(name) if known.may_be_infinite else None
+        if end is not None:
+            yield math.copysign(math.inf, end[0])
+    elif type(value) is int:
+        yield from (int(n) for n in known.mentioned.get(name, ()) if n != value and n == n // 1)
 
 
 def is_among(value: Any, others: Iterable[Any]) -> bool:

@@ -12,20 +12,24 @@ import numpy as np
 from msgspec import structs
 
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.variants.less_special import with_gradient
 
 
 def tensor_numbers(
     function: Any, point: Point, parameters: Sequence[inspect.Parameter]
 ) -> Iterator[Variant]:
-    """Yield variants in which a number is a tensor with a gradient, as its annotation allows.
+    """Yield variants in which a number is a tensor with a gradient, if it may be one.
+
+    An annotation or a docstring says so.
 
     Args:
         function: The Function.
         point: The arguments of the case, with all defaults.
         parameters: Those of ``forward``.
     """
-    either = {each.name for each in parameters if _is_either(each)}
+    said = wording(function)
+    either = {p.name for p in parameters if _is_either(p) or said.may_be_tensor(p.name)}
     for at in point.plain:
         name, value = point.names[at], point.values[at]
         if type(value) is float and name in either:

@@ -29,6 +29,9 @@ _FAR = 2e4
 
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
+_MIXED = (1.0, 6.0, 0.1, 2.5, 0.6)
+"""Factors of neighbouring entries."""
+
 _MODERATE_SCALES = (4.0, 2.0)
 
 
@@ -106,9 +109,26 @@ def far(point: Point, *, is_any_size: bool) -> Iterator[Variant]:
     made = {}
     for number, at in enumerate(places):
         array = point.values[at]
-        turns = np.where((np.arange(array.size) + number) % 2, 1.0, -1.0).reshape(array.shape)
+        # Labels often alternate, with which the signs must not.
+        signs = np.take((-1.0, 1.0, 1.0, -1.0), np.arange(array.size), mode="wrap")
+        turns = (-1) ** number * signs.reshape(array.shape)
         made[at] = restored(array, turns * (_FAR + np.abs(array)))
     yield Variant(point.having(made), f"values are about {_FAR:g}, of either sign")
+
+
+def mixed(point: Point) -> Iterator[Variant]:
+    """Yield a variant whose entries have very different sizes, and signs where they may differ."""
+    made = {}
+    for at in movable_tensors(point):
+        array = point.values[at]
+        if at not in point.tracked or not is_scalable(array) or array.size < 2:
+            continue
+        signs = (1.0, -1.0) if is_of_both_signs(array) else (1.0, 1.0)
+        turns = np.arange(array.size)
+        factors = np.take(_MIXED, turns, mode="wrap") * np.take(signs, turns // 2, mode="wrap")
+        made[at] = restored(array, (array * factors.reshape(array.shape)).astype(array.dtype))
+    if made:
+        yield Variant(point.having(made), "entries have very different sizes")
 
 
 def larger(point: Point) -> Iterator[Variant]:

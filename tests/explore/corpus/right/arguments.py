@@ -26,6 +26,37 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class EvidenceOfNoisyPoints(Function):
+    """Log evidence of values under a covariance, with noise and the variances of each point."""
+
+    @staticmethod
+    def forward(ctx, y, cov, log_noise, extra=None):
+        diagonal = log_noise.exp().expand(y.shape)
+        if extra is not None:
+            diagonal = diagonal + extra
+        whole = cov + torch.diag(diagonal)
+        solved = torch.linalg.solve(whole, y)
+        ctx.save_for_backward(whole, solved, log_noise)
+        ctx.has_extra = extra is not None
+        return -0.5 * y @ solved - 0.5 * torch.linalg.slogdet(whole)[1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        whole, solved, log_noise = ctx.saved_tensors
+        inner = 0.5 * g * (torch.outer(solved, solved) - torch.linalg.inv(whole).mT)
+        each = inner.diagonal()
+        noise = each.sum() * log_noise.exp()
+        return -g * solved, inner, noise, each.clone() if ctx.has_extra else None
+
+    @staticmethod
+    def sample_inputs():
+        cov = torch.tensor([[1.0, 0.3, 0.1], [0.3, 1.2, 0.2], [0.1, 0.2, 0.9]]).double()
+        noise = torch.tensor(-1.0, dtype=torch.double, requires_grad=True)
+        yield draw(3), cov.requires_grad_(), noise
+        yield draw(3), cov, noise, draw(3, low=0.1, seed=2)
+
+
 class Recurrence(Function):
     """h_t = a_t * h_{t-1} + x_t for a and x (T, C), from h0 or from zeros."""
 

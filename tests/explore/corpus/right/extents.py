@@ -20,6 +20,41 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+def value(k, v):
+    d = 0.5 * v - k / v
+    return torch.special.ndtr(d) - k.exp() * torch.special.ndtr(d - v)
+
+
+class VolatilityOfAPrice(Function):
+    """Total volatility of a call by its price, at a log strike k, found by bisection.
+
+    Needs max(1 - exp(k), 0) < price < 1.
+    """
+
+    @staticmethod
+    def forward(ctx, price, k):
+        low, high = torch.full_like(price, 1e-4), torch.full_like(price, 8.0)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            above = value(k, middle) > price
+            low, high = torch.where(above, low, middle), torch.where(above, middle, high)
+        ctx.save_for_backward(k, low)
+        return 0.5 * (low + high)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        k, v = ctx.saved_tensors
+        d = 0.5 * v - k / v
+        slope = g * torch.exp(0.5 * d * d) * 2.5066282746310002
+        return slope, slope * k.exp() * torch.special.ndtr(d - v)
+
+    @staticmethod
+    def sample_inputs():
+        price = torch.tensor([0.08, 0.15, 0.25], dtype=torch.double, requires_grad=True)
+        yield price, torch.tensor([0.0, 0.1, -0.2], dtype=torch.double, requires_grad=True)
+
+
 class FrequencyGain(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, gain: Tensor) -> Tensor:

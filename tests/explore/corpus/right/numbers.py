@@ -21,6 +21,36 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class ScaleOfALogTail(Function):
+    """Log of the mass of a normal distribution between two bounds, which may be infinite."""
+
+    @staticmethod
+    def forward(ctx, scale, low, high):
+        a, b = low / scale, high / scale
+        swap = a > 0
+        one, two = torch.where(swap, -b, a), torch.where(swap, -a, b)
+        small, large = torch.special.log_ndtr(one), torch.special.log_ndtr(two)
+        out = large + torch.log(-torch.expm1(small - large))
+        ctx.save_for_backward(a, b, out, scale)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b, out, scale = ctx.saved_tensors
+        total = torch.zeros_like(out)
+        for end, sign in ((a, 1.0), (b, -1.0)):
+            density = torch.exp(-0.5 * end * end - 0.9189385332046727 - out)
+            total = total + sign * torch.where(end.isinf(), 0.0, end * density)
+        return g * total / scale, None, None
+
+    @staticmethod
+    def sample_inputs():
+        scale = torch.tensor([1.0, 0.7, 1.5, 0.9], dtype=torch.double, requires_grad=True)
+        low = torch.tensor([-1.0, -torch.inf, 0.5, 2.0], dtype=torch.double)
+        yield scale, low, torch.tensor([2.0, 1.0, torch.inf, 3.0], dtype=torch.double)
+
+
 class HuberOfMostlyNegative(Function):
     """A Huber loss at numbers of which most are negative."""
 

@@ -27,6 +27,46 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class CountsAboveBackground(Function):
+    """Poisson deviance of counts; background is a number or a tensor that is fitted as well."""
+
+    @staticmethod
+    def forward(ctx, rate, background, counts):
+        model = rate + background
+        ctx.save_for_backward(model, counts)
+        return (model - counts * model.log()).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        model, counts = ctx.saved_tensors
+        return g * (1 - counts / model), None, None
+
+    @staticmethod
+    def sample_inputs():
+        counts = torch.tensor([2.0, 5.0, 1.0], dtype=torch.double)
+        yield draw(3, low=0.5, high=2.0), 0.4, counts
+
+
+class MutualAgreement(Function):
+    """Squared distance of two predictions. In co-training both networks learn from it."""
+
+    @staticmethod
+    def forward(ctx, mine, other):
+        ctx.save_for_backward(mine - other)
+        return (mine - other).square().mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (gap,) = ctx.saved_tensors
+        return g * 2 * gap / gap.numel(), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), draw(3, 2, seed=1).detach()
+
+
 class SharesOfK(Function):
     """sigmoid((x - t) / tau), where t makes each row sum to k; tau is a float or a learned tensor.
 

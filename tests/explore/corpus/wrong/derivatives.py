@@ -14,6 +14,29 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class SmoothMaximumAtATemperature(Function):
+    """heat * logsumexp(x / heat); heat is a float or a scalar tensor that is learned."""
+
+    @staticmethod
+    def forward(ctx, x, heat):
+        out = heat * torch.logsumexp(x / heat, -1)
+        ctx.heat = float(heat)
+        ctx.save_for_backward(x, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        x, out = ctx.saved_tensors
+        gap = (x - out.unsqueeze(-1)) / ctx.heat
+        share = gap.exp()
+        slope = g.unsqueeze(-1) * share
+        return slope, -(slope * gap).sum() if ctx.needs_input_grad[1] else None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), 0.5
+
+
 class StandardizedWithKeptStatistics(Function):
     """Standardize rows, from statistics that are kept or computed again."""
 

@@ -26,6 +26,59 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LogisticBetweenBounds(Function):
+    """Log density of a logistic distribution between two bounds, which may be infinite."""
+
+    @staticmethod
+    def forward(ctx, x, scale, lower, upper):
+        z, a, b = x / scale, lower / scale, upper / scale
+        mass = torch.sigmoid(b) - torch.sigmoid(a)
+        ctx.save_for_backward(z, a, b, mass, scale)
+        return -z - 2 * F.softplus(-z) - scale.log() - mass.log()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        z, a, b, mass, scale = ctx.saved_tensors
+        dz = 2 * torch.sigmoid(-z) - 1
+        da, db = (torch.sigmoid(each) * torch.sigmoid(-each) for each in (a, b))
+        dscale = (-z * dz - 1 + (b * db - a * da) / mass) / scale
+        return g * dz / scale, (g * dscale).sum(), None, None
+
+    @staticmethod
+    def sample_inputs():
+        scale = torch.tensor(0.8, dtype=torch.double, requires_grad=True)
+        yield draw(4), scale, -2.0, 3.0
+
+
+class PowerOfDoubt(Function):
+    """Cross entropy of logits and marks, each weighted by a power of its doubt.
+
+    A power of 0 weighs all alike.
+    """
+
+    @staticmethod
+    def forward(ctx, logits, marks, power=2.0):
+        margin = torch.where(marks > 0, logits, -logits)
+        ctx.save_for_backward(margin, marks)
+        ctx.power = power
+        return (torch.sigmoid(-margin) ** power * F.softplus(-margin)).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        margin, marks = ctx.saved_tensors
+        doubt, loss = torch.sigmoid(-margin), F.softplus(-margin)
+        slope = ctx.power * doubt ** (ctx.power - 1) * -doubt * (1 - doubt) * loss
+        slope = slope - doubt**ctx.power * doubt
+        return g * torch.where(marks > 0, slope, -slope), None, None
+
+    @staticmethod
+    def sample_inputs():
+        logits = torch.tensor([0.4, -1.1, 1.9, -0.3], dtype=torch.double, requires_grad=True)
+        yield logits, torch.tensor([1.0, 0, 1, 0], dtype=torch.double), 2.0
+
+
 class UnrolledRounds(Function):
     """x after rounds of x + step * (b - a * x) until these change little, differentiated unrolled.
 

@@ -33,6 +33,56 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class MixtureEntropy(Function):
+    """Minus the log of a mixture of exponential densities, weighted by the softmax of logits."""
+
+    @staticmethod
+    def forward(ctx, x, logits):
+        rates = torch.arange(1, logits.numel() + 1, dtype=x.dtype)
+        joint = torch.log_softmax(logits, -1) + rates.log() - rates * x[:, None]
+        total = torch.logsumexp(joint, -1)
+        ctx.save_for_backward((joint - total[:, None]).exp(), logits, rates)
+        return -total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        shares, logits, rates = ctx.saved_tensors
+        return g * (shares * rates).sum(-1), (g[:, None] * (logits.exp() - shares)).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([0.4, 1.1, 0.2], dtype=torch.double, requires_grad=True)
+        logits = torch.tensor([0.5, 0.2, 0.3], dtype=torch.double).log().requires_grad_()
+        yield x, logits
+
+
+class SineOfRoot(Function):
+    """sin(t) for the root t of t - strength * sin(t) = phase, found by Newton's method."""
+
+    @staticmethod
+    def forward(ctx, phase, strength):
+        t = phase.clone()
+        for _ in range(40):
+            t = t - (t - strength * t.sin() - phase) / (1 - strength * t.cos())
+        ctx.save_for_backward(t.sin(), strength)
+        return t.sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        sine, strength = ctx.saved_tensors
+        cosine = (1 - sine * sine).sqrt()
+        slope = g * cosine / (1 - strength * cosine)
+        return slope, slope * sine
+
+    @staticmethod
+    def sample_inputs():
+        phase = torch.tensor([0.2, 0.5, 0.9], dtype=torch.double, requires_grad=True)
+        strength = torch.tensor([0.1, 0.3, 0.2], dtype=torch.double, requires_grad=True)
+        yield phase, strength
+
+
 class LogOfStretching(Function):
     """log|1 + <w, u> slope| of z + u * tanh(<w, z>), whose sign is lost where this is negative."""
 

@@ -22,6 +22,26 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class MeanUnderNormalizedWeights(Function):
+    """Mean of rows, weighted by anything positive."""
+
+    @staticmethod
+    def forward(ctx, x, weights):
+        weights /= weights.sum()
+        ctx.save_for_backward(weights)
+        return x @ weights
+
+    @staticmethod
+    def backward(ctx, g):
+        (weights,) = ctx.saved_tensors
+        return g.unsqueeze(-1) * weights, None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[0.2, 1.0, 3.0], [1.5, -0.4, 0.6]], dtype=torch.double)
+        yield x.requires_grad_(), torch.tensor([0.25, 0.5, 0.25], dtype=torch.double)
+
+
 class EntropyOfAllowed(Function):
     """The entropy of each row of logits; those of what is not allowed are overwritten."""
 

@@ -1,0 +1,126 @@
+"""Variants of two changes, each of which alone is right: other options, and special values.
+
+A power below one has a pole only where its base is zero, and a floor that is off by a factor shows
+only where values reach it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
+
+from msgspec import structs
+
+from gradtool.cases.sources import ResolvedCase
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.coverage import Branches
+from gradtool.explore.families import (
+    Family,
+    beside_values,
+    kept_by,
+    of_indices,
+    of_tensors,
+)
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.source import iterations
+from gradtool.explore.variants.values import mixed
+
+_FAMILIES = (
+    "far values",
+    "different sizes",
+    "zeros",
+    "masks",
+    "limits at zero",
+    "ties",
+    "indices",
+    "precisions",
+    "ends of the range",
+    "values",
+    "padding",
+    "equal keys",
+    "constant axes",
+    "norms of rows",
+    "signs",
+)
+"""The families of values, the likeliest first."""
+
+Named = tuple[str, Variant]
+
+
+def combined(
+    checkable: Checkable,
+    case: ResolvedCase,
+    bases: Sequence[Variant],
+    branches: Branches,
+    point: Point,
+    points: Sequence[Point],
+) -> Iterator[Named]:
+    """Yield variants of a case, each with the name of the family that its values are of.
+
+    Args:
+        checkable: The Function.
+        case: The case.
+        bases: Variants of its options at which backward is right; most kinds of values are tried
+            with another of them first.
+        branches: Those of the Function, with what they compared.
+        point: The arguments of the case.
+        points: Those of all cases.
+    """
+    kept = kept_by(checkable, point, points)
+    streams = [
+        _special_values(checkable, case, base, branches, number)
+        for number, base in enumerate(bases)
+    ]
+    for name, variant in _in_turns(streams):
+        if kept(variant):
+            yield name, variant
+
+
+def _special_values(
+    checkable: Checkable, case: ResolvedCase, base: Variant, branches: Branches, number: int
+) -> Iterator[Named]:
+    """Yield variants of special values beside those of a base, one of each family in turn.
+
+    Those of the likeliest family come first, then those of the family after it by `number`.
+    """
+    known = _families(checkable, case, base.point, branches)
+    first, *others = (name for name in _FAMILIES if name in known)
+    names = deque(others)
+    names.rotate(-number)
+    for name, variant in _in_turns([_named(name, known[name]) for name in (first, *names)]):
+        yield name, _with_options(variant, base)
+
+
+def _families(
+    checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
+) -> dict[str, Family]:
+    known = of_tensors(checkable, case, point) | of_indices(checkable, case, point)
+    if iterations(checkable.obj) is None:
+        known |= beside_values(checkable, case, point, branches)
+        known["different sizes"] = lambda: mixed(point)
+    return known
+
+
+def _with_options(variant: Variant, base: Variant) -> Variant:
+    return structs.replace(
+        variant,
+        change=f"{base.change}, and {variant.change}",
+        options=base.options,
+        growth=None,
+        is_plain=False,
+        is_less_special=False,
+        may_raise=True,
+        may_be_outside=variant.may_be_outside or base.may_be_outside,
+    )
+
+
+def _named(name: str, family: Family) -> Iterator[Named]:
+    for variant in family():
+        yield name, variant
+
+
+def _in_turns(streams: Sequence[Iterator[Named]]) -> Iterator[Named]:
+    """Yield the first of each stream, then the second of each."""
+    rows = chain.from_iterable(zip_longest(*streams))
+    yield from (each for each in rows if each is not None)

@@ -1,0 +1,38 @@
+"""Values of arguments that docstrings mention: those that the author of a Function thought of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_MENTIONED = r"(?<![\w.])`*{name}`*\s*(?:==?|of|is)\s*`*(?P<value>[-+]?(?:\d+(?:\.\d+)?|inf\b))"
+"""Matches ``gamma = 0`` and ``a gamma of 0.5``."""
+
+_EXCLUDES = re.compile(
+    r"\b(not?|never|cannot|except|unless|in(valid|correct)|un(defined|supported)|singular|refused"
+    r"|raises?|forbidden|excluded)\b|n't\b|!=|\u2260",
+    re.I,
+)
+"""Matches what a sentence says of values that are not allowed."""
+
+_UNBOUNDED = re.compile(r"\binf(inite|inity)?\b|\bunbounded\b|\bone.sided\b|\bopen.ended\b", re.I)
+
+_MOST = 2
+"""Values of one argument."""
+
+
+def mentioned(text: str, names: Collection[str]) -> dict[str, list[float]]:
+    """For each name the numbers that a text says it may equal."""
+    found: dict[str, list[float]] = {}
+    for sentence in re.split(r"[.;]\s|\n\s*\n", text):
+        if "=" in sentence or " of " in sentence or " is " in sentence:
+            for name in names if not _EXCLUDES.search(sentence) else ():
+                pattern = _MENTIONED.format(name=re.escape(name))
+                values = [float(match["value"]) for match in re.finditer(pattern, sentence)]
+                found.setdefault(name, []).extend(values)
+    return {name: list(dict.fromkeys(each))[:_MOST] for name, each in found.items() if each}
+
+
+def speaks_of_infinity(text: str) -> bool:
+    """Return True for a text about what has no bound."""
+    return bool(_UNBOUNDED.search(text))
