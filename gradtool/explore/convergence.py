@@ -1,4 +1,4 @@
-"""Whether a forward that iterates has converged: more rounds change nothing.
+"""Convergence of a forward that iterates: more rounds change nothing.
 
 Only there is its derivative that of what it converges to, which backward may return.
 """
