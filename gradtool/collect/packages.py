@@ -55,10 +55,14 @@ def _names(tree: ast.Module, known: set[str]) -> set[str]:
     found += declared_functions(tree)
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.alias)]
     named = {node.attr if isinstance(node, ast.Attribute) else node.name for node in nodes}
-    return {each.name.rpartition(".")[2] for each in found} | (named & _MAKERS)
+    makers = named & _MAKERS if named & _WITH_A_GRADIENT else set()
+    return {each.name.rpartition(".")[2] for each in found} | makers
 
 
 _MAKERS = frozenset({"custom_op", "triton_op"})
+
+_WITH_A_GRADIENT = frozenset({"register_autograd"})
+"""What gives an operator a gradient; without it, there is nothing to check."""
 
 
 def _source(file: Path) -> bytes:

@@ -80,7 +80,9 @@ Of the standard library, they have names that this version of Python lacks.
 _LOGS = re.compile(r"\b_?log(ger|ging)\b", re.IGNORECASE)
 """Matches the dotted name of what logs, as packages and their loggers are called."""
 
-_COMPILES = frozenset({"numba.generated_jit", "numba.jit", "numba.njit"})
+_COMPILES = frozenset(
+    {"numba.extending.register_jitable", "numba.generated_jit", "numba.jit", "numba.njit"}
+)
 """Decorators that compile a function, which computes the same without."""
 
 _NEED_A_GPU = frozenset({"triton.runtime.driver.active"})

@@ -47,12 +47,15 @@ _TRANSPARENT = (
 _REGISTERS = ("torch.library",)
 """Calls, and owners of calls, of which only a use of the result raises."""
 
-_PRESENCE = ("is_available", "is_built", "is_initialized")
-"""Calls that return False: what the engine lacks is not available."""
+_PRESENCE = ("is_available", "is_built", "is_fake", "is_initialized")
+"""Calls that return False: what the engine lacks is not available, and no tensor is of its kind."""
 
 
 class EngineLacksError(NotImplementedError):
     """Raised when a name of PyTorch is used that the engine lacks."""
+
+    is_gap: ClassVar[bool] = True
+    """True since it says nothing about the code that used the name."""
 
     def __init__(self, name: str, on_behalf_of: str = "") -> None:
         super().__init__(_message(name) + on_behalf_of)
@@ -100,8 +103,9 @@ class Placeholder:
         return _is_below(self._full_name, _TRANSPARENT)
 
     def _may_be_called(self) -> bool:
-        """Return True for a call that raises only where its result is used."""
-        return _is_below(self._full_name, _REGISTERS) or self._is_transparent()
+        """Return True for a call that raises only where its result is used, as by a call of it."""
+        is_result = "(" in self._full_name
+        return _is_below(self._full_name, _REGISTERS) or (self._is_transparent() and not is_result)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -15,6 +15,7 @@ __all__ = [
     "isinstance",
     "script",
     "script_if_tracing",
+    "trace",
     "unused",
 ]
 
@@ -30,6 +31,11 @@ def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None,
 def script_if_tracing(fn: _T) -> _T:
     """Return `fn` unchanged."""
     return fn
+
+
+def trace(func: _T, example_inputs: Any = None, **_: Any) -> _T:
+    """Return `func` unchanged."""
+    return func
 
 
 def export(fn: _T) -> _T:

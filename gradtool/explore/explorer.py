@@ -15,7 +15,11 @@ from gradtool.config.settings import Settings
 from gradtool.explore.combinations import combined
 from gradtool.explore.coverage import Branches
 from gradtool.explore.families import Turns, variants
-from gradtool.explore.ignored_option import is_fixed_by_call, with_ignored_option
+from gradtool.explore.ignored_option import (
+    is_computed_by_caller,
+    is_fixed_by_call,
+    with_ignored_option,
+)
 from gradtool.explore.observed import AtCase, gradients_at, has_options
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
@@ -239,7 +243,9 @@ class _Search:
         outcomes = [each for each in outcomes if not _is_lost_in_rounding(each, names)]
         if not variant.is_plain and _contradict(outcomes, names):
             return
-        if not outcomes or is_fixed_by_call(self._checkable, case, point, variant.point, case.seed):
+        if not outcomes or is_computed_by_caller(case, point, variant.point):
+            return
+        if is_fixed_by_call(self._checkable, case, point, variant.point, case.seed):
             return
         before = set(self.found)
         self._add(case, variant, outcomes)  # Shrinking takes time, which may run out.

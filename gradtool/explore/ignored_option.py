@@ -55,6 +55,16 @@ def is_fixed_by_call(
     )
 
 
+def is_computed_by_caller(case: ResolvedCase, at: Point, variant: Point) -> bool:
+    """Return True for another number in place of one that a caller of the Function passed.
+
+    The caller may have computed it from the other arguments, such as the floor of one of them.
+    """
+    is_of_caller = (case.inferred_from or "").startswith("a call")
+    before = (value for _, value in changed_options(at, variant))
+    return is_of_caller and any(type(value) in (int, float) for value in before)
+
+
 def _explanation(checkable: Checkable, case: Point, variant: Point, seed: int) -> str | None:
     changed = list(changed_options(with_defaults(case, checkable.parameters()), variant))
     found = returned_gradients(checkable, variant, seed) if changed else {}

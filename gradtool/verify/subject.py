@@ -377,13 +377,25 @@ class Subject:
     @cached_property
     def jvp_failure(self) -> str | None:
         """The failure of the user's jvp; None when it returns tangents."""
+        raised = self._jvp_error
+        if raised is None:
+            return None
+        if raised.only_argument is None:
+            return str(raised)
+        name = self.function.arguments[raised.only_argument].name
+        return f"{raised}, where only `{name}` has a tangent"
+
+    @property
+    def jvp_meets_gap(self) -> bool:
+        """True if the failure of the user's jvp is that the engine lacks a name."""
+        return self._jvp_error is not None and self._jvp_error.is_gap
+
+    @cached_property
+    def _jvp_error(self) -> JvpError | None:
         try:
             _ = self.jvps
         except JvpError as raised:
-            if raised.only_argument is None:
-                return str(raised)
-            name = self.function.arguments[raised.only_argument].name
-            return f"{raised}, where only `{name}` has a tangent"
+            return raised
         return None
 
     @cached_property

@@ -75,6 +75,7 @@ RIGHT = {
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "iterations": ["CubeRoot", "LogOdds"],
+    "positions": ["DifferenceAlong", "SwappedHalves", "Parabola"],
     "sparse": ["SparseProduct", "DroppedEdges"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }
@@ -116,6 +117,7 @@ AT_ONE_SHAPE = [
     "guarded::PinholeProject",
     "guarded::IsingEnergy",
     "guarded::Reorder",
+    "positions::Occupied",
     "asked::SparseSolve",
     "asked::SumOfFrames",
     "asked::PseudoInverse",

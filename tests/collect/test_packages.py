@@ -40,6 +40,15 @@ def test_only_modules_with_functions_are_found(package: Path) -> None:
     assert modules_of_package("much_code.base") == [package / "base.py"]
 
 
+def test_an_operator_without_a_gradient_is_left_out(package: Path) -> None:
+    made = "import torch\n@torch.library.custom_op('a::b', mutates_args=())\ndef f(x): ...\n"
+    (package / "plain.py").write_text(made, encoding="utf-8")
+    (package / "smooth.py").write_text(f"{made}f.register_autograd(print)\n", encoding="utf-8")
+    found = {each.name for each in modules_of_package("much_code")}
+    assert "smooth.py" in found
+    assert "plain.py" not in found
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -145,6 +145,8 @@ def test_functions_that_a_missing_compiler_would_compile_run_as_they_are(folder:
     loaded = load(
         folder,
         "import torch\nimport no_such\nimport numba as nb\nfrom numba import njit, prange\n"
+        "from numba.extending import register_jitable\n"
+        "@register_jitable\ndef halved(n):\n    return n // 2\n"
         "@njit(parallel=True)\ndef doubled(n):\n    return [2 * i for i in prange(n)]\n"
         "@nb.jit\ndef tripled(n):\n    return [3 * i for i in nb.prange(n)]\n"
         "@nb.cuda.jit\ndef kernel(n):\n    return n\n"
@@ -152,6 +154,7 @@ def test_functions_that_a_missing_compiler_would_compile_run_as_they_are(folder:
     )
     with loaded.active():
         assert loaded.module.doubled(3) == [0, 2, 4]
+        assert loaded.module.halved(4) == 2
         assert loaded.module.tripled(2) == [0, 3]
         assert loaded.module.late(1) == 2
         with pytest.raises(StandInError, match="kernel is decorated"):

@@ -23,6 +23,7 @@ def f(x: int) -> int:
         torch.jit.export,
         torch.jit.unused,
         torch.jit.script_if_tracing,
+        lambda fn: torch.jit.trace(fn, (3,)),
         torch.jit.ignore,
         lambda fn: torch.jit.ignore(drop=True)(fn),
         lambda fn: torch.jit.ignore()(fn),

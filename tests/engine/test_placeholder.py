@@ -269,6 +269,16 @@ def test_what_is_lacking_is_not_available(name: str) -> None:
     assert placeholder(name).is_available() is False
 
 
+def test_what_a_call_of_a_compiler_returns_is_not_called() -> None:
+    traced = placeholder("torch.jit.freeze")(1, 2)
+    with pytest.raises(EngineLacksError, match=r"torch\.jit\.freeze"):
+        traced(3, 4)
+
+
+def test_no_tensor_is_fake() -> None:
+    assert placeholder("torch._subclasses.fake_tensor.is_fake")(3) is False
+
+
 def test_attributes_can_be_set() -> None:
     flags = placeholder("torch.some.flags")
     flags.benchmark = True

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import pickle
+import zipfile
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradtool.engine.serialization import load
@@ -53,6 +55,53 @@ def test_classes_are_read_only_where_that_is_allowed(torch: Any) -> None:
     with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
         through_a_file(torch, Path("x"))
     assert through_a_file(torch, Path("x"), weights_only=False) == Path("x")
+
+
+OF_PYTORCH = b"""ctorch._utils
+_rebuild_tensor_v2
+((S'storage'
+ctorch
+FloatStorage
+S'0'
+S'cpu'
+I6
+tQI1
+(I2
+I2
+t(I1
+I2
+tI00
+ccollections
+OrderedDict
+)RtR."""
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_an_archive_of_pytorch(order: str) -> None:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("held/data.pkl", OF_PYTORCH)
+        archive.writestr("held/byteorder", order)
+        entries = np.arange(6.0, dtype=np.dtype(np.float32).newbyteorder(order[0].upper()))
+        archive.writestr("held/data/0", entries.tobytes())
+    found = load(held)
+    assert str(found.dtype) == "torch.float32"
+    assert found.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
+@pytest.mark.torch
+def test_what_pytorch_wrote(tmp_path: Path) -> None:
+    pytorch = pytest.importorskip("torch")
+    value = {
+        "x": pytorch.arange(6).reshape(2, 3).t(),
+        "w": pytorch.nn.Parameter(pytorch.ones(2, dtype=pytorch.bfloat16)),
+        "k": (pytorch.float64, pytorch.Size([2]), pytorch.tensor(1j)),
+    }
+    pytorch.save(value, tmp_path / "held.pt")
+    found = load(tmp_path / "held.pt")
+    assert found["x"].tolist() == value["x"].tolist()
+    assert (str(found["w"].dtype), found["w"].requires_grad) == ("torch.bfloat16", True)
+    assert (str(found["k"][0]), found["k"][1], found["k"][2].item()) == ("torch.float64", (2,), 1j)
 
 
 def test_a_file_of_another_library_is_refused() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import gradtool.engine as torch
 from gradtool.cases.sources import resolve_cases
@@ -13,6 +14,7 @@ from gradtool.collect.discovery import checkable_of
 from gradtool.config.settings import Settings
 from gradtool.explore.explorer import Discovered, confirmed
 from gradtool.explore.findings import results
+from gradtool.explore.ignored_option import is_computed_by_caller
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.variants.plain import with_defaults
 from gradtool.run.runner import check
@@ -114,3 +116,17 @@ def test_options_that_differ_from_the_case_are_all_named() -> None:
     (result,) = results("f.py::Scaled", checkable, found, Settings())
     said = "where `power` is 2, not 1 and `factor` is 3.0 (otherwise the same as case 'sample1')"
     assert result.findings[0].message.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "is_kept"), [("a call to f", True), ("the call at line 3", False), (None, False)]
+)
+def test_numbers_that_a_caller_computed_are_not_changed(
+    evidence: str | None, is_kept: bool
+) -> None:
+    checkable = checkable_of(Scaled)
+    (case,) = resolve_cases(checkable, Settings())
+    at = with_defaults(Point.of(checkable, case, "cpu"), checkable.parameters())
+    case = structs.replace(case, inferred_from=evidence)
+    assert is_computed_by_caller(case, at, at.having({2: 2})) is is_kept
+    assert not is_computed_by_caller(case, at, at)

@@ -84,6 +84,15 @@ _SCALAR = re.compile(r"converted to Scalar|only one element")
 _CONDITION = re.compile("Boolean value of Tensor with more than one value is ambiguous")
 """Matches the refusal of a tensor with more than one entry as a condition."""
 
+_OF_ROW = re.compile("truth value of an array with more than one element is ambiguous")
+"""Matches the refusal of a row of an array where a loop over its entries takes one number."""
+
+_OUT_OF_BOUNDS = re.compile(r"index (\d+) is out of bounds for \w+ \d+ with size (\d+)")
+"""Matches the refusal of an extent by the index that it has to have: a table has a fixed one."""
+
+_TAKES_BOOLEANS = re.compile(r"\bbool(?:ean)? (?:tensor|mask)s?\b")
+"""Matches the refusal of numbers as a condition or a mask."""
+
 _RANK = re.compile(r"\b([1-5])[- ]?[dD](?:im\w*)?\b")
 """Matches the number of dimensions that a message asks for: ``4D``, ``3-dimensional``."""
 
@@ -264,6 +273,8 @@ class Climb:
                 yield tuple(_within(value, domain) for value in step.draft)
         if "finite" in reason or asks_for_single(reason):
             yield tuple(_within(value, {"dtype": "float32"}) for value in step.draft)
+        if _OF_ROW.search(reason):
+            yield _vectors(step.draft)
         if found := _COMPLEX.search(reason):
             yield _complex(step.draft, int(found[1]))
         said = step.trial.refusal or ""
@@ -364,6 +375,9 @@ def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
     if _SCALAR.search(reason):
         yield {**_without_values(value), "shape": []}
     if is_floating(value):
+        if _TAKES_BOOLEANS.search(reason):
+            yield {"shape": shape_of(value), "dtype": "bool"}
+        yield from _with_index(value, reason)
         for extents in map(_stated_extents, _STATED_SHAPE.findall(reason)):
             yield {**_without_values(value), "shape": extents}
         ranks = [int(rank) for rank in _RANK.findall(reason)]
@@ -371,6 +385,16 @@ def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
         yield from ({**_without_values(value), "shape": list(_EXTENTS[:rank])} for rank in ranks)
     else:
         yield from ({**value, "dtype": dtype} for dtype in _INTEGERS.findall(reason))
+
+
+def _with_index(value: dict[str, Any], reason: str) -> Iterator[dict[str, Any]]:
+    """Yield the tensor with an extent that has the index which a message says is out of bounds."""
+    found = _OUT_OF_BOUNDS.search(reason)
+    index, size = (int(found[1]), int(found[2])) if found else (_LARGEST_SIZE, 0)
+    own = shape_of(value)
+    if index < _LARGEST_SIZE and size in own:
+        axis = len(own) - 1 - own[::-1].index(size)
+        yield {**_without_values(value), "shape": [*own[:axis], index + 1, *own[axis + 1 :]]}
 
 
 def _complex(draft: Draft, position: int) -> Draft:
@@ -399,6 +423,14 @@ def _with_tensors(draft: Draft, spoken: Sequence[bool]) -> Draft:
     shapes = [shape_of(each) for each in draft if is_floating(each)]
     tensor = {"shape": max(shapes, key=math.prod, default=list(_EXTENTS[1:3]))}
     return tuple(tensor if at in chosen else each for at, each in enumerate(draft))
+
+
+def _vectors(draft: Draft) -> Draft:
+    """The draft with the last axis alone of each tensor of several axes."""
+    return tuple(
+        {**_without_values(value), "shape": shape_of(value)[-1:]} if is_floating(value) else value
+        for value in draft
+    )
 
 
 def _scalars(draft: Draft) -> Draft:

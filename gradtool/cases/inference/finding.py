@@ -166,7 +166,7 @@ def _cases(
 
 def _has_many_numbers(case: CaseConfig) -> bool:
     """Return True for numbers of which some have to fit the others, as those of a model do."""
-    return sum(isinstance(value, float) for value in case.args) >= _MANY_NUMBERS
+    return sum(type(value) in (int, float) for value in case.args) >= _MANY_NUMBERS
 
 
 def _has_stand_in(case: CaseConfig) -> bool:

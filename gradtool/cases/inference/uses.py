@@ -272,6 +272,8 @@ def _seen(uses: dict[str, Use], node: ast.AST) -> None:
             name in uses
         ):
             uses[name].keys[key] = None
+        case ast.Subscript(value=ast.Attribute(attr="shape")):
+            pass  # ``x.shape[dim]`` takes the number of an axis.
         case ast.Subscript(slice=ast.Name(id=name), ctx=ast.Store()) if name in uses:
             uses[name].is_index = uses[name].places = True
         case ast.Subscript(value=ast.Name(id=name), slice=index):

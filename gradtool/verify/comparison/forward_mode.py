@@ -44,11 +44,15 @@ class JvpComparison(msgspec.Struct, frozen=True):
 
 
 class JvpError(Exception):
-    """The user's jvp raised, or did not return tangents of the outputs."""
+    """The user's jvp raised, or did not return tangents of the outputs.
 
-    def __init__(self, message: str, only_argument: int | None) -> None:
+    It `is_gap` if what it raised is only that the engine lacks a name.
+    """
+
+    def __init__(self, message: str, only_argument: int | None, *, is_gap: bool = False) -> None:
         super().__init__(message)
         self.only_argument = only_argument
+        self.is_gap = is_gap
 
 
 def compare_jvps(
@@ -93,7 +97,9 @@ def _jvp(
     try:
         (outputs,) = function.jvps(at.primals, [tangents(at, weights)])
     except Exception as error:  # What the user's jvp may raise has no bounds.
-        raise JvpError(f"jvp raised {type(error).__name__}: {error}", only_argument) from error
+        message = f"jvp raised {type(error).__name__}: {error}"
+        is_gap = getattr(error, "is_gap", False)
+        raise JvpError(message, only_argument, is_gap=is_gap) from error
     for number, (output, block) in enumerate(zip(outputs, at.layout.outputs.blocks, strict=True)):
         # Flattening would raise a ValueError without the output's number.
         if output is not None and output.dtype.kind == "c" and not block.is_complex:

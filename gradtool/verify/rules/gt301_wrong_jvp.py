@@ -115,6 +115,8 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_compare)
     if _changes_what_it_gets(subject):
         return skipped("jvp changes its tensors in place")
+    if subject.jvp_failure and subject.jvp_meets_gap:
+        return unverified(subject.jvp_failure)
     if subject.jvp_failure:
         return failed(Flaw(message=subject.jvp_failure))
     if Decision.UNVERIFIED in (subject.given.worst, subject.withheld.worst):

@@ -9,7 +9,8 @@ import pytest
 import gradtool
 import gradtool.engine as torch
 from gradtool import Function
-from gradtool.results.report import Skip, SkipKind
+from gradtool.engine._placeholder import placeholder
+from gradtool.results.report import Skip, SkipKind, Verdict
 
 CASE = (torch.randn(3, 4).double(), torch.randn(3, 4).double())
 CODES = ("GT301", "GT302", "GT401", "GT402")
@@ -137,6 +138,20 @@ def test_a_jvp_that_raises():
         raise ZeroDivisionError("here")
 
     assert "ZeroDivisionError: here" in found(with_methods(jvp=staticmethod(fails)))["GT301"]
+
+
+def test_a_jvp_that_needs_a_name_which_the_engine_lacks():
+    def lacking(ctx, tx, ty):
+        return placeholder("torch.hub.load")(tx)
+
+    report = gradtool.check(
+        with_methods(jvp=staticmethod(lacking)),
+        [(torch.randn(3).double(), torch.randn(3).double())],
+        select=["GT301"],
+    )
+    (check,) = (each for each in report.checks() if each.rule == "GT301")
+    assert check.verdict is Verdict.UNVERIFIED
+    assert "torch.hub.load" in (check.reason or "")
 
 
 @pytest.mark.parametrize(

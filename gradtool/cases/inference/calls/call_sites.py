@@ -1,7 +1,7 @@
 """Arguments that other code passes to a Function: in its module, and in the files beside it.
 
-``Cls.apply(x, scale, "mean")`` in a test, a wrapper or an ``nn.Module`` is the best evidence there
-is. An argument counts where it can be evaluated by itself (see `evaluation`).
+``Cls.apply(x, scale, "mean")`` in a test, an example, a wrapper or an ``nn.Module`` is the best
+evidence there is. An argument counts where it can be evaluated by itself (see `evaluation`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from gradtool.cases.inference.calls.examples import examples
 from gradtool.cases.inference.evaluation import MISSING, Place, Scope, assigned, outside, value_at
 
 _MOST_FILES = 60
@@ -41,7 +42,9 @@ def call_sites(function: Any, tree: ast.Module, names: tuple[str, ...]) -> list[
     """
     forward = inspect.unwrap(getattr(function, "forward", function))
     namespace: Mapping[str, Any] = getattr(forward, "__globals__", {})
-    own = list(_sites(function.__qualname__, tree, names, namespace, ""))
+    name = function.__qualname__
+    trees = (tree, *examples(tree, f"{name}.apply"))
+    own = [site for each in trees for site in _sites(name, each, names, namespace, "")]
     if not any(len(site.values) == len(names) for site in own):
         own += _beside(function, Path(inspect.getsourcefile(forward) or ""), names)
     return sorted(own, key=lambda site: -len(site.values))

@@ -1,4 +1,4 @@
-"""Parameters that forward unpacks from its ``*args``, by the names that it gives them."""
+"""Parameters in place of ``*args``: those that forward unpacks, or takes by their positions."""
 
 from __future__ import annotations
 
@@ -13,26 +13,36 @@ from gradtool.cases.inference.roles import number_for
 
 _KIND = inspect.Parameter.POSITIONAL_ONLY
 
+_FEW = 3
+"""Arguments in place of ``*args`` that are tried without a sign of their number."""
+
 
 def unpacked(function: Any, parameters: Parameters) -> tuple[Parameters, Mapping[str, Any]]:
-    """Expand ``*args`` to the names of ``x, scale, (low, high) = args``.
+    """Expand ``*args`` to the names of ``x, scale, (low, high) = args``, or up to ``args[7]``.
 
     Returns:
-        The parameters, and values of those that are tuples of numbers themselves.
+        The parameters, and values of those that are tuples of numbers themselves, or of which
+        ``args[7].item()`` takes the only entry.
     """
     starred = next((each for each in parameters if each.kind is each.VAR_POSITIONAL), None)
     _, node = definition(getattr(function, "forward", function))
     targets = _targets(node, starred.name) if starred and node else []
+    if starred and node and not targets:
+        targets = _positions(node, starred.name)
     if not targets or starred is None:
         return parameters, {}
     at = parameters.index(starred)
-    single, values = [], {}
+    single = []
+    values: dict[str, Any] = {}
+    scalars = _scalars(node, starred.name) if node else set()
     for number, target in enumerate(targets):
         is_named = isinstance(target, ast.Name) and not target.id.startswith("_")
         name = target.id if isinstance(target, ast.Name) and is_named else f"args_{number}"
         single.append(starred.replace(name=name, kind=_KIND))
         if isinstance(target, ast.Tuple):
             values[name] = {"literal": tuple(_numbers(target))}
+        elif number in scalars:
+            values[name] = {"shape": []}
     return (*parameters[:at], *single, *parameters[at + 1 :]), values
 
 
@@ -45,6 +55,27 @@ def _targets(node: ast.AST, name: str) -> list[ast.expr]:
             ):
                 return targets
     return []
+
+
+def _positions(node: ast.AST, name: str) -> list[ast.expr]:
+    """A target without a name for each position up to the last of ``args[0]`` to ``args[7]``."""
+    found = [_position(each, name) for each in ast.walk(node)]
+    count = 1 + max((at for at in found if at is not None), default=-1)
+    return [ast.Name("_") for _ in range(count)] if count > _FEW else []
+
+
+def _scalars(node: ast.AST, name: str) -> set[int | None]:
+    """The positions whose only entry is taken."""
+    taken = (each for each in ast.walk(node) if isinstance(each, ast.Attribute))
+    return {_position(each.value, name) for each in taken if each.attr == "item"}
+
+
+def _position(node: ast.AST, name: str) -> int | None:
+    """The position that ``name[7]`` takes; None for anything else."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=taken), slice=ast.Constant(value=int(at))):
+            return at if taken == name else None
+    return None
 
 
 def _numbers(target: ast.Tuple) -> list[float]:

@@ -1,6 +1,6 @@
 """``torch.save`` and ``torch.load``: tensors and containers of them in files.
 
-The format is the engine's own: a mark, then a pickle. Files of PyTorch cannot be read.
+The engine writes a format of its own: a mark, then a pickle. It also reads PyTorch's archives.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from gradtool.engine._ops.creation.literals import from_numpy
 from gradtool.engine._size import Size
 from gradtool.engine._tensor import Tensor, to_numpy
 from gradtool.engine.nn.parameter import Parameter
+from gradtool.engine.serialization._archive import STORAGES, Archive, strided
 
 _MARK = b"gradtool tensors 1\n"
 
@@ -57,7 +59,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read an object from a file that `save` wrote.
+    """Read an object from a file that `save` wrote, or PyTorch.
 
     With `weights_only`, the default, it may contain tensors, numbers, strings and containers only.
 
@@ -72,11 +74,18 @@ def load(
 
 
 def _read(file: BinaryIO, map_location: Any, weights_only: bool) -> Any:
-    if file.read(len(_MARK)) != _MARK:
+    start = file.tell()
+    if file.read(len(_MARK)) == _MARK:
+        return _Unpickler(file, map_location, weights_only).load()
+    file.seek(start)
+    try:
+        archive = Archive(file)
+        return _OfArchive(archive, map_location, weights_only).load()
+    except (zipfile.BadZipFile, KeyError):
         raise pickle.UnpicklingError(
-            "gradtool's engine only reads files that its own torch.save wrote; this is not one"
-        )
-    return _Unpickler(file, map_location, weights_only).load()
+            "gradtool's engine only reads files that torch.save wrote as an archive or in the "
+            "engine's own format; this is not one"
+        ) from None
 
 
 class _Pickler(pickle.Pickler):
@@ -150,6 +159,39 @@ class _Unpickler(pickle.Unpickler):
         elif where is not None and not isinstance(where, Callable):  # type: ignore[arg-type] # abc
             place = str(where)
         return _tensor(kind, array, place, requires_grad)
+
+
+class _OfArchive(_Unpickler):
+    """Unpickler of PyTorch's archives, in which a tensor is a view of a storage."""
+
+    def __init__(self, archive: Archive, map_location: Any, weights_only: bool) -> None:
+        super().__init__(archive.pickle(), map_location, weights_only)
+        self._archive = archive
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Find a global by the name that it has in PyTorch."""
+        if module == "torch" and name in STORAGES:
+            return _dtypes.ALIASES[STORAGES[name]]
+        if module == "torch" and name in _dtypes.ALIASES:
+            return _dtypes.ALIASES[name]
+        made = {"_rebuild_tensor_v2": self._tensor, "_rebuild_parameter": self._parameter}
+        if module == "torch._utils" and name in made:
+            return made[name]
+        return super().find_class(module, name)
+
+    def persistent_load(self, pid: Any) -> tuple[Any, str]:
+        """The entries of a storage, and the device that it was on."""
+        _, dtype, key, place, _ = pid
+        return self._archive.storage(key, dtype.numpy), place
+
+    def _tensor(
+        self, storage: tuple[Any, str], offset: int, size: Any, stride: Any, grad: bool, *_: Any
+    ) -> Tensor:
+        entries, place = storage
+        return self._placed("tensor", strided(entries, offset, size, stride), place, grad)
+
+    def _parameter(self, data: Tensor, requires_grad: bool, *_: Any) -> Tensor:
+        return Parameter(data, requires_grad)
 
 
 __all__ = ["load", "save"]
