@@ -75,7 +75,7 @@ RIGHT = {
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "iterations": ["CubeRoot", "LogOdds"],
-    "positions": ["DifferenceAlong", "SwappedHalves", "Parabola"],
+    "positions": ["DifferenceAlong", "SwappedHalves", "Parabola", "AngleOf"],
     "sparse": ["SparseProduct", "DroppedEdges"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }

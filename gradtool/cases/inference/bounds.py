@@ -1,4 +1,4 @@
-"""Lower and upper bounds, between which other values lie: by their names, and by clamps."""
+"""Lower and upper bounds, between which values lie: by their names, by clamps, and by domains."""
 
 from __future__ import annotations
 
@@ -81,3 +81,46 @@ def ranges(bounds: Collection[tuple[Bound, Bound]]) -> dict[str, tuple[float, fl
         elif isinstance(low, str) and isinstance(high, float):
             found[low] = high - _OFF_ZERO - _WIDTH, high - _OFF_ZERO
     return found
+
+
+_DOMAINS = {
+    **dict.fromkeys(
+        ("acos", "arccos", "arcsin", "arctanh", "asin", "atanh", "erfinv"), (-0.9, 0.9)
+    ),
+    "logit": (0.1, 0.9),
+}
+"""Ranges well within the domains of functions."""
+
+_CLAMPS = {"clamp", "clamp_", "clip"}
+
+
+def clamped_domains(
+    node: ast.AST, names: Collection[str]
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Yield the domain of each parameter that is clamped to it: ``acos(x.clamp(-1, 1))``.
+
+    The clamp is for rounding errors. Beyond the domain, any gradient may be meant.
+    """
+    assigned = {
+        each.targets[0].id: each.value
+        for each in ast.walk(node)
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+    }
+    for call in ast.walk(node):
+        operand, function = _operand(call)
+        if function in _DOMAINS:
+            if isinstance(operand, ast.Name):
+                operand = assigned.get(operand.id)
+            clamped, clamp = _operand(operand)
+            if clamp in _CLAMPS and isinstance(clamped, ast.Name) and clamped.id in names:
+                yield clamped.id, _DOMAINS[function]
+
+
+def _operand(call: ast.AST | None) -> tuple[ast.expr | None, str]:
+    """The operand ``x`` of ``x.acos()`` and ``torch.acos(x)``, and the name ``acos``."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=name), args=[of, *_]):
+            return of, name
+        case ast.Call(func=ast.Attribute(value=of, attr=name)):
+            return of, name
+    return None, ""

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gradtool.cases.inference.bounds import clamp_bounds, ranges, side
+from gradtool.cases.inference.bounds import clamp_bounds, clamped_domains, ranges, side
 from gradtool.cases.inference.documentation import (
     contractions,
     documentation,
@@ -100,9 +100,14 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         within={
             **contractions(documented, names),
             **stated_ranges(documented, names),
-            **(ranges(list(clamp_bounds(bodies[0], names))) if bodies[0] else {}),
+            **(_clamped(bodies[0], names) if bodies[0] else {}),
         },
     )
+
+
+def _clamped(body: FunctionNode, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """The ranges that the clamps of a body show."""
+    return {**ranges(list(clamp_bounds(body, names))), **dict(clamped_domains(body, names))}
 
 
 def _backward(function: Any) -> Any:

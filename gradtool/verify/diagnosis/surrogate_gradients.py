@@ -114,10 +114,17 @@ def _kind(subject: Subject, at: Derivatives, comparison: Comparison) -> str | No
     ]
     named = [kind for kind in kinds if kind]
     others = [rows for kind, rows in zip(kinds, failing, strict=True) if not kind]
-    # A second output, such as the membrane that a spike resets, carries the surrogate along.
-    if named and named[0] in _OF_STEPS and all(_is_diagonal(comparison, rows) for rows in others):
+    if named and named[0] in _OF_STEPS and all(_is_beside(comparison, rows) for rows in others):
         return named[0]
     return named[0] if len(named) == len(kinds) and named else None
+
+
+def _is_beside(comparison: Comparison, rows: slice) -> bool:
+    """Return True for an output beside a step that carries its surrogate along, or no gradient.
+
+    Such as the membrane that a spike resets, and the threshold that a quantizer returns.
+    """
+    return _is_diagonal(comparison, rows) or not comparison.analytic[rows].any()
 
 
 def _kind_of_block(

@@ -77,6 +77,22 @@ class Parabola(Function):
         return grad_output, 2 * curvature * x * grad_output, grad_output, squares
 
 
+class AngleOf(Function):
+    """The angle of a cosine, which rounding may leave a little above 1."""
+
+    @staticmethod
+    def forward(ctx, cosine):
+        ctx.save_for_backward(cosine)
+        inside = cosine.clamp(-1.0, 1.0)
+        return torch.acos(inside)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (cosine,) = ctx.saved_tensors
+        inside = cosine.clamp(-1.0 + 1e-7, 1.0 - 1e-7)
+        return -grad_output / (1 - inside**2).sqrt()
+
+
 class Occupied(Function):
     """Full places up to a number, and the rest of it in the next.
 
