@@ -197,6 +197,14 @@ def test_what_is_wrong_at_guessed_arguments_is_in_doubt(file: str, name: str) ->
     assert all(case.verdict is Verdict.UNVERIFIED for case in function.cases)
 
 
+def test_an_object_is_asked_for_where_only_backward_uses_it() -> None:
+    (problem,) = checked("positions")["Balanced"].checks
+    assert problem.rule == "GT002"
+    assert "problem = ...  # an object with the attributes pullback and solve" in str(
+        problem.findings[0].hint
+    )
+
+
 def test_a_default_that_hides_the_gradient_is_replaced() -> None:
     (first, *_) = checked("asked")["Spikes"].cases
     assert "dt: 0.75" in first.arguments

@@ -186,8 +186,10 @@ def _own_cases(
     those of the signature that forward alone accepts are a guess.
     """
     is_called = any(p.name in clues.uses.called or is_callable(p) for p in parameters)
+    takes_object = _takes_object(parameters, clues)
     read_first = (
         is_called
+        or takes_object
         or bool(adjoint_pairs(parameters, clues))
         or _reads_order(checkable.obj, [p.name for p in parameters])
         or (checkable.is_function and _says_matrix(checkable.obj, parameters, clues))
@@ -221,7 +223,7 @@ def _own_cases(
         search.is_guess = True
     if not is_read:
         return infer(parameters, clues, tries.attempt) if read_first else search
-    if read_first and not is_called and not search.cases:
+    if read_first and not is_called and not takes_object and not search.cases:
         search = infer(parameters, clues, tries.attempt)
         is_doubtful = True
     if search.cases and not search.evidence and is_doubtful:
@@ -247,6 +249,12 @@ def _read_cases(
         _climb(reading, tries, search, _BUDGET if not is_read else _BUDGET_AGAIN, deadline)
         is_read = True
     return is_read
+
+
+def _takes_object(parameters: Parameters, clues: Clues) -> bool:
+    """Return True if backward takes an attribute of an argument that no tensor has."""
+    taken = (clues.uses.attributes.get(parameter.name, ()) for parameter in parameters)
+    return any(not is_of_tensor(attribute) for each in taken for attribute in each)
 
 
 def _reads_order(function: Any, names: Sequence[str]) -> bool:

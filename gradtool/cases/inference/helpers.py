@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -50,9 +51,22 @@ def _imported(function: Any) -> Helper | None:
 
 
 def definition(function: Any) -> tuple[str, ast.stmt | None]:
-    """The source of a function, and its statement; None without source."""
+    """The source of a function, and its statement; None without source.
+
+    The statement has no annotations of variables.
+    """
     try:
         text, tree = own_source(inspect.unwrap(function))
-        return text, tree.body[0]
+        return text, _Unannotated().visit(copy.deepcopy(tree.body[0]))
     except (OSError, TypeError, SyntaxError, IndexError, ValueError):
         return "", None
+
+
+class _Unannotated(ast.NodeTransformer):
+    """Writes ``solver = ctx.solver`` for ``solver: Solver = ctx.solver``."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        """Leave the annotation out, if the statement assigns a value."""
+        if node.value is None:
+            return node
+        return ast.copy_location(ast.Assign([node.target], node.value), node)

@@ -114,3 +114,25 @@ class Occupied(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output[ctx.above - 1], None, None, None
+
+
+class Balanced(Function):
+    """Passes a solution on, and gives its gradient to what the problem was posed with."""
+
+    @staticmethod
+    def forward(solution, problem, *params):
+        return solution.clone()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, problem, *params = inputs
+        ctx.problem = problem
+        ctx.save_for_backward(output, *(each for each in params if torch.is_tensor(each)))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        solution, *params = ctx.saved_tensors
+        problem: object = ctx.problem
+        if not params:
+            return None, None, *([None] * (len(ctx.needs_input_grad) - 2))
+        return None, None, *problem.pullback(problem.solve(grad_output), solution, params)
