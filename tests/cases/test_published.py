@@ -118,6 +118,7 @@ AT_ONE_SHAPE = [
     "guarded::IsingEnergy",
     "guarded::Reorder",
     "positions::Occupied",
+    "positions::Accepted",
     "asked::SparseSolve",
     "asked::SumOfFrames",
     "asked::PseudoInverse",

@@ -269,6 +269,8 @@ class Climb:
         reason = step.trial.refusal or step.trial.doubt or ""
         yield from map(self._settled, self._as_stated(step, reason))
         if "finite" in reason:
+            if any(map(_is_mask, step.draft)):  # It may give NaN for what it leaves out.
+                yield tuple(_keeping_all(each) if _is_mask(each) else each for each in step.draft)
             for domain in _DOMAINS:
                 yield tuple(_within(value, domain) for value in step.draft)
         if "finite" in reason or asks_for_single(reason):
@@ -407,6 +409,10 @@ def _complex(draft: Draft, position: int) -> Draft:
 
 def _is_mask(value: Any) -> bool:
     return is_tensor(value) and value.get("dtype") == "bool" and bool(shape_of(value))
+
+
+def _keeping_all(mask: dict[str, Any]) -> dict[str, Any]:
+    return {"values": np.ones(shape_of(mask), bool).tolist()}
 
 
 def _keeping_most(mask: dict[str, Any]) -> dict[str, Any]:

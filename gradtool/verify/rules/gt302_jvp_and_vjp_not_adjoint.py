@@ -94,6 +94,8 @@ def _check(subject: Subject) -> Answer:
         return not_offered(NO_JVP)
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
+    if subject.jvp_failure:
+        return skipped(subject.jvp_failure)
     if {subject.given.worst, subject.withheld.worst} != {Decision.PASS}:
         return skipped("the gradient is not known to be right")
     eps = subject.given.at.layout.eps().max(initial=0.0)

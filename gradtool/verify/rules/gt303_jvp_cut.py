@@ -102,6 +102,8 @@ def _check(subject: Subject) -> Answer:
     reason = nothing_to_differentiate(subject)
     if reason:
         return skipped(reason)
+    if subject.jvp_failure:
+        return skipped(subject.jvp_failure)
     if not any(any(found.jvp) for found in subject.jvps):
         return skipped("the tangent is zero")
     failure = subject.jvp_derivatives.failure

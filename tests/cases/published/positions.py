@@ -116,6 +116,22 @@ class Occupied(Function):
         return grad_output[ctx.above - 1], None, None, None
 
 
+class Accepted(Function):
+    """Solutions where the iteration converged, and NaN elsewhere."""
+
+    @staticmethod
+    def forward(ctx, solution, converged):
+        if converged.shape != solution.shape:
+            raise ValueError("one flag for each entry is needed")
+        ctx.save_for_backward(converged)
+        return torch.where(converged, solution, torch.nan)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (converged,) = ctx.saved_tensors
+        return torch.where(converged, grad_output, torch.nan), None
+
+
 class Balanced(Function):
     """Passes a solution on, and gives its gradient to what the problem was posed with."""
 
