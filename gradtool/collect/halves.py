@@ -36,7 +36,7 @@ def half_of(cls: type[Any]) -> str | None:
     first = _Body(forward, _arguments(forward), {})
     kept = dict(_kept(first))
     second = _Body(backward, _arguments(backward), kept | _named_again(backward, kept))
-    if _depends(second, set(second.arguments)):
+    if not second.objects or _depends(second, set(second.arguments)):
         return None
     carriers = (
         name

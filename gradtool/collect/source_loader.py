@@ -55,7 +55,7 @@ class SourceOnlyLoader(SourceFileLoader):
 
         Python binds a module in its package only once, when the module is imported.
         """
-        for name in _left_below(module.__name__):
+        for name in _left_below(module.__name__) if hasattr(module, "__path__") else ():
             setattr(module, name.rpartition(".")[2], sys.modules[name])
         super().exec_module(module)
 

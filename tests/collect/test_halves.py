@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gradtool import Function
+from gradtool.collect import halves
 from gradtool.collect.halves import half_of
 from gradtool.collect.purpose import unchecked
 from gradtool.collect.unchecked import Purpose
@@ -92,6 +95,23 @@ def test_a_cotangent_that_is_replaced_unread_is_not_used() -> None:
             return queue.anchor
 
     assert half_of(Plain) == "queue"
+
+
+def test_a_backward_without_objects_of_forward_is_not_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Whole(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return 2 * grad * ctx.saved_tensors[0]
+
+    monkeypatch.setattr(halves, "_depends", lambda *_: pytest.fail("it is followed"))
+    assert half_of(Whole) is None
 
 
 def test_outputs_that_depend_on_the_inputs_have_a_derivative_of_their_own() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gradtool.collect import source_loader
 from gradtool.collect.loader import Loader
 from gradtool.collect.source_loader import is_local
 
@@ -52,6 +53,15 @@ def test_a_module_elsewhere_on_the_path_is_compiled_from_source_too(tmp_path: Pa
         assert Loader().load(tmp_path / "ops.py").module.VALUE == "source"
     finally:
         sys.modules.pop("elsewhere", None)
+
+
+def test_only_a_package_is_given_what_was_imported_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look at all modules copies the pages of memory that a worker shares."""
+    monkeypatch.setattr(source_loader, "_left_below", lambda _: pytest.fail("it looks at all"))
+    (tmp_path / "ops.py").write_text("VALUE = 1")
+    assert Loader().load(tmp_path / "ops.py").module.VALUE == 1
 
 
 def test_no_pyc_is_left_beside_a_local_module(tmp_path: Path) -> None:

@@ -366,8 +366,14 @@ class Wording:
 
     def may_broadcast(self, name: str) -> bool:
         """Return True if a docstring calls an argument, or all of them, broadcastable."""
-        clauses = " ".join(map(" ".join, _BROADCAST.findall(self.docstrings)))
+        clauses = self._about_broadcasting
         return bool(_ALL.search(clauses) or re.search(rf"\b{re.escape(name)}\b", clauses))
+
+    @cached_property
+    def _about_broadcasting(self) -> str:
+        # To look for clauses that end in a word takes the square of their length.
+        is_said = "broadcast" in self.docstrings.lower()
+        return " ".join(map(" ".join, _BROADCAST.findall(self.docstrings))) if is_said else ""
 
     def is_summed_to(self, name: str) -> bool:
         """Return True if the source sums a gradient to the shape of an argument."""
