@@ -11,10 +11,12 @@ more than one of them is ever held in full.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 from zlib import crc32
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
 
 from gradtool.verify.oracle.steps import epsilon, scales, scales_given_typical, typical_scale
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous, real_view
@@ -28,14 +30,25 @@ _SIGNS = np.array([-1.0, 1.0])
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
     """A generator of its own for each purpose, so that asking one rule changes no other's data."""
-    return np.random.Generator(np.random.PCG64(_sequence(seed, purpose)))
+    start: Any = _start(seed, purpose)  # NumPy's stubs leave out what is not its own.
+    return np.random.Generator(np.random.PCG64(start))
+
+
+class _Start(ISeedSequence):
+    """The words that a generator starts from; to mix them takes longer than all else."""
+
+    def __init__(self, sequence: np.random.SeedSequence) -> None:
+        self._words = cache(sequence.generate_state)
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+        """So many words; each call gives the same array."""
+        return self._words(n_words, dtype)
 
 
 @lru_cache(maxsize=256)
-def _sequence(seed: int, purpose: str) -> np.random.SeedSequence:
-    """The words that a generator starts from; to mix them takes longer than all else."""
+def _start(seed: int, purpose: str) -> _Start:
     # crc32 rather than hash(), which differs from process to process.
-    return np.random.SeedSequence([seed, crc32(purpose.encode())])
+    return _Start(np.random.SeedSequence([seed, crc32(purpose.encode())]))
 
 
 def signed(rng: np.random.Generator, shape: int | tuple[int, ...]) -> FloatArray:

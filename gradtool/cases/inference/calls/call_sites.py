@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from gradtool.adapters.common.parsed_source import parsed
 from gradtool.cases.inference.calls.examples import examples
 from gradtool.cases.inference.evaluation import MISSING, Place, Scope, assigned, outside, value_at
 
@@ -51,11 +52,11 @@ def call_sites(function: Any, tree: ast.Module, names: tuple[str, ...]) -> list[
 
 
 def module_source(function: Any) -> tuple[ast.Module | None, str]:
-    """Parse the module that defines a Function; None without source."""
+    """The tree, which nobody may change, and the text of a Function's module; None without."""
     forward = inspect.unwrap(getattr(function, "forward", function))
     try:
         text = "".join(linecache.getlines(inspect.getsourcefile(forward) or ""))
-        return (ast.parse(text), text) if text else (None, "")
+        return (parsed(text), text) if text else (None, "")
     except (TypeError, SyntaxError, ValueError):
         return None, ""
 
