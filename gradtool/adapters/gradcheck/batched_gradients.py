@@ -36,7 +36,7 @@ def expect_batched_backward(derivatives: Derivatives, options: GradcheckOptions)
     """
     rng = generator(options.seed, "batched cotangents")
     inputs = [derivatives.input(target) for target in range(len(derivatives.layouts))]
-    with derivatives.function.called() as outputs:
+    with derivatives.function.graphed() as outputs:
         for at in derivatives.graphed:
             cotangents = _drawn(rng, copied(outputs[at]))
             alone = [_arrays(derivatives.vjp(outputs, {at: each})) for each in cotangents]

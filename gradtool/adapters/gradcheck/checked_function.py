@@ -111,6 +111,24 @@ class CheckedFunction:
         self.positions = [_position(inputs, target) for target in self.targets]
         self.primals = [copied(target) for target in self.targets]
         self._changes = itertools.count(1)
+        self._graphed: tuple[Tensor, ...] | None = None
+        """The outputs of a call that left its inputs as they are, with their graph."""
+
+    @contextmanager
+    def graphed(self) -> Iterator[tuple[Tensor, ...]]:
+        """The outputs at the inputs, for walks that retain their graph.
+
+        As in PyTorch, all walk that of one call. Where the function changes an input, it is called
+        for each block, since the graph is good only as long as the input is as it was left.
+        """
+        if self._graphed is not None:
+            yield self._graphed
+            return
+        states = self._states()
+        with self.called() as outputs:
+            if all(each.is_current for each in states):
+                self._graphed = outputs
+            yield outputs
 
     @contextmanager
     def called(
@@ -123,7 +141,7 @@ class CheckedFunction:
         Raises:
             OutputTypeError: The function returns something other than tensors.
         """
-        states = [_TensorState.of(tensor) for tensor in self._tensors]
+        states = self._states()
         try:
             if primals is not None:
                 self._place(primals)
@@ -131,6 +149,9 @@ class CheckedFunction:
         finally:
             for each in states:
                 each.restore()
+
+    def _states(self) -> list[_TensorState]:
+        return [_TensorState.of(tensor) for tensor in self._tensors]
 
     def outputs(self, instead: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
         """Call the function, without restoring the inputs."""
@@ -179,6 +200,11 @@ class _TensorState(NamedTuple):
     @classmethod
     def of(cls, tensor: Tensor) -> _TensorState:
         return cls(tensor, _values(tensor), version_of(tensor), tensor._node)
+
+    @property
+    def is_current(self) -> bool:
+        """The tensor is still in this state."""
+        return self == _TensorState.of(self.tensor)
 
     def restore(self) -> None:
         """Restore it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from gradtool.adapters.gradcheck.checked_function import CheckedFunction, beside
 from gradtool.adapters.gradcheck.comparison import ProbeVectors
 from gradtool.engine import Tensor
 from gradtool.engine.autograd import grad
+from gradtool.engine.autograd._walk import walk
 from gradtool.verify.oracle.fixed_step import numeric_columns, projected_derivative
 from gradtool.verify.protocol.coordinates import Block, Coordinates, FloatArray, is_continuous
 from gradtool.verify.protocol.observation import Array
@@ -67,7 +68,7 @@ class Derivatives:
         self._eps = eps
         self._seed = seed
         self._numeric: dict[int, FloatArray] = {}
-        with function.called() as outputs:
+        with function.graphed() as outputs:
             self._first = [copied(output) for output in outputs]
             self.graphed = tuple(at for at, each in enumerate(outputs) if each.requires_grad)
         continuous = tuple(at for at, o in enumerate(self._first) if is_continuous(o.dtype))
@@ -120,11 +121,12 @@ class Derivatives:
         primals = self.function.primals
         return numeric_columns(self.evaluate, self.outputs, primals, target, self._eps, columns)
 
-    def numeric_along(self, target: int, direction: FloatArray) -> FloatArray:
-        """The numeric derivative of all compared outputs along a direction of one target."""
+    def numeric_along(self, directions: Mapping[int, FloatArray]) -> FloatArray:
+        """The numeric derivative of all compared outputs along directions of these targets."""
         primals = self.function.primals
         along: list[Array | None] = [None] * len(primals)
-        along[target] = self.layouts[target].unflatten(direction)[0]
+        for target, direction in directions.items():
+            along[target] = self.layouts[target].unflatten(direction)[0]
         return projected_derivative(self.evaluate, self.outputs, primals, along, self._eps)
 
     # ---- analytic ----------------------------------------------------------------
@@ -133,7 +135,7 @@ class Derivatives:
         """Run backward for each cotangent of one output, given in coordinates."""
         at = self.positions[output]
         found: list[list[FloatArray]] = [[] for _ in range(runs)]
-        with self.function.called() as outputs:
+        with self.function.graphed() as outputs:
             for vector in cotangents:
                 for rows in found:
                     sent: dict[int, Array | None] = {at: self.unflattened(output, vector)}
@@ -220,6 +222,15 @@ class Derivatives:
             retain_graph=True,
             allow_unused=True,
         )
+
+    def undefined_vjp(self, outputs: Sequence[Tensor]) -> Gradients:
+        """The gradient of each target where the cotangents of these outputs are undefined.
+
+        `grad` cannot be told so: for a cotangent that is left out it takes ones.
+        """
+        roots = [(output, None) for output in outputs]
+        targets = self.function.targets
+        return walk(roots, keep_graph=True, create_graph=False, targets=targets, accumulate=False)
 
     def flat(self, gradients: Gradients) -> list[FloatArray]:
         """The coordinates of each target's gradient; None counts as zero."""

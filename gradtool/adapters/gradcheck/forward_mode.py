@@ -88,7 +88,7 @@ class ForwardMode:
             rng = generator(self._options.seed, f"tangent {target}")
             direction = signed(rng, layout.size)
             tangent = self._along(target, direction)
-            numeric = self._derivatives.numeric_along(target, direction)
+            numeric = self._derivatives.numeric_along({target: direction})
             for output, block in enumerate(self._derivatives.outputs.blocks):
                 functional = signed(rng, block.stop - block.start)
                 claimed = float(functional @ tangent[block.span])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from gradtool.adapters.common.vjp import undefined_gradients
 from gradtool.adapters.gradcheck.batched_gradients import (
     expect_batched_backward,
     expect_batched_forward,
@@ -70,7 +69,7 @@ class _Procedure:
     def _check_rest_of_backward(self) -> None:
         if self._options.check_batched_grad:
             expect_batched_backward(self._derivatives, self._options)
-        with self._derivatives.function.called() as outputs:
+        with self._derivatives.function.graphed() as outputs:
             self._expect_zero_for_zero(outputs)
             if self._options.check_undefined_grad:
                 self._expect_zero_for_undefined(outputs)
@@ -126,7 +125,7 @@ class _Procedure:
         one, other = (derivatives.evaluate(derivatives.function.primals) for _ in range(2))
         if any(a.tobytes() != b.tobytes() for a, b in zip(one, other, strict=True)):
             yield "func is not deterministic: it returns different outputs for the same inputs."
-        with derivatives.function.called() as outputs:
+        with derivatives.function.graphed() as outputs:
             if depends_on_once_differentiable(outputs):
                 yield "A backward marked @once_differentiable was involved: it has no derivative."
 
@@ -160,8 +159,7 @@ class _Procedure:
         given = {at: zero for at, zero in self._derivatives.zeros.items() if at not in missing}
         if given:
             return self._derivatives.vjp(outputs, given)
-        chosen = [outputs[at] for at in missing]
-        return undefined_gradients(chosen, self._derivatives.function.targets)
+        return self._derivatives.undefined_vjp([outputs[at] for at in missing])
 
     def _are_zeros(self, gradients: Gradients) -> bool:
         return not any(flat.any() for flat in self._derivatives.flat(gradients))

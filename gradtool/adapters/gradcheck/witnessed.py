@@ -81,7 +81,7 @@ def _gradients(
     derivatives: Derivatives, cotangents: Sequence[list[FloatArray]]
 ) -> list[list[list[FloatArray]]]:
     """The gradients that backward returns for each cotangent, in two runs."""
-    with derivatives.function.called() as outputs:
+    with derivatives.function.graphed() as outputs:
         return [
             [_flat_gradients(derivatives, outputs, each) for each in cotangents] for _ in range(2)
         ]
@@ -124,7 +124,7 @@ def _is_confirmed(
         single = np.zeros(layout.size)
         single[rng.integers(layout.size)] = 1.0
         for direction in (signed(rng, layout.size), single):
-            column = derivatives.numeric_along(target, direction)
+            column = derivatives.numeric_along({target: direction})
             expected = np.stack([each[target] for each in exact]) @ direction
             allowed = options.atol + _OF_QUOTIENTS * (np.abs(weights) @ np.abs(column))
             if not (np.abs(weights @ column - expected) <= allowed).all():

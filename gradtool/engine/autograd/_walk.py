@@ -35,14 +35,14 @@ Root = Tensor | GradientEdge
 
 
 def walk(
-    roots: Iterable[tuple[Root, Tensor]],
+    roots: Iterable[tuple[Root, Tensor | None]],
     *,
     keep_graph: bool,
     create_graph: bool,
     targets: Sequence[Root] | None = None,
     accumulate: bool = True,
 ) -> list[Tensor | None]:
-    """Send each root's cotangent through the graph.
+    """Send each root's cotangent through the graph; None is an undefined one.
 
     With `targets`, only nodes that lead to one of them run. Unless `accumulate`, leaves keep
     their ``grad``, and the gradients that arrive at the targets are returned in their order.

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import BroadcastableShapes, mutually_broadcastable_shapes
 
 import gradtool.engine as torch
+from gradtool.adapters.gradcheck import reverse_mode
 from gradtool.engine.autograd import GradcheckError, gradcheck, gradgradcheck
 from tests.engine.autograd.gradcheck import gradcheck_zoo as zoo
 from tests.engine.autograd.gradcheck.gradcheck_zoo import Builder, numbers
@@ -237,6 +238,37 @@ def test_fast_mode_draws_other_probes_in_every_call() -> None:
 
     found = {gradcheck(*build(), raise_exception=False, fast_mode=True) for _ in range(30)}
     assert found == {True, False}
+
+
+def test_fast_mode_calls_a_right_function_three_times() -> None:
+    """Once for the graph that all gradients come from, twice to move all inputs together."""
+    calls = []
+
+    def product(x: Any, y: Any) -> Any:
+        calls.append(1)
+        return x * y
+
+    assert gradcheck(product, (numbers(torch, 3), numbers(torch, 3)), fast_mode=True)
+    assert len(calls) == 3
+
+
+def test_opposite_errors_of_two_inputs_do_not_cancel_in_fast_mode(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Swapped(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * x, g * y
+
+    monkeypatch.setattr(reverse_mode, "signed", lambda _, size: np.ones(size))
+    inputs = numbers(torch, 1), numbers(torch, 1).detach().add(1).requires_grad_()
+    assert not gradcheck(Swapped.apply, inputs, fast_mode=True, raise_exception=False)
 
 
 def test_errors_within_the_tolerance_do_not_fail_by_adding_up() -> None:
