@@ -35,9 +35,10 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
         name = refused[1]
         if name in [each.name for each in checkable.parameters() if each.kind is each.KEYWORD_ONLY]:
             return f"make `{name}` a positional parameter: apply takes no keyword-only arguments"
-    given = dict(zip(_names(checkable), likeliest.args, strict=False))
+    given = dict(zip(_names(checkable, len(likeliest.args)), likeliest.args, strict=False))
     objects = {**_made_by_code(given), **search.objects}
-    objects = {name: kind for name, kind in objects.items() if type(given.get(name)) is not list}
+    settled = {name for name, value in given.items() if value is None or type(value) is list}
+    objects = {name: kind for name, kind in objects.items() if name not in settled}
     if objects and checkable.is_function:
         return _skeleton(checkable, given, objects)
     if is_serializable(likeliest):
@@ -58,8 +59,15 @@ def _rejected(search: SearchResult) -> str:
     return "backward rejects" if search.doubt.startswith("backward") else "shows nothing"
 
 
-def _names(checkable: Checkable) -> list[str]:
-    return [parameter.name for parameter in checkable.parameters()]
+def _names(checkable: Checkable, count: int) -> list[str]:
+    """The names of `count` arguments, of which those in place of ``*args`` are numbered."""
+    parameters = checkable.parameters()
+    names: list[str] = []
+    for parameter in parameters:
+        starred = parameter.kind is parameter.VAR_POSITIONAL
+        more = range(count - len(parameters) + 1) if starred else ()
+        names += [f"{parameter.name}_{at}" for at in more] if starred else [parameter.name]
+    return names
 
 
 def _made_by_code(given: Mapping[str, Any]) -> dict[str, str]:

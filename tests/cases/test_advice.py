@@ -206,6 +206,34 @@ def test_the_skeleton_starts_from_the_class_that_annotates_a_parameter(tmp_path:
     assert "mesh = ...  # an object of a subclass of Mesh with the attribute area" in lines
 
 
+OF_SEVERAL = """
+import torch
+
+class Frame:
+    def __init__(self, path):
+        self.scale = float(open(path).read())
+
+class Framed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, frame: Frame, *corners):
+        if not isinstance(frame, Frame):
+            raise TypeError("no frame")
+        return frame.scale * (corners[1] - corners[0])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return None, -grad_output, grad_output
+"""
+
+
+def test_all_that_stands_for_starred_arguments_is_written_out(tmp_path: Path) -> None:
+    (tmp_path / "framed.py").write_text(OF_SEVERAL)
+    (finding,) = check(check_options(paths=(str(tmp_path / "framed.py"),))).findings()
+    code = (finding.hint or "").splitlines()[-1].strip()
+    assert code.startswith("yield frame, torch.randn(")
+    assert code.count("torch.randn(") == 2
+
+
 ASSERTS = """
 import os
 
