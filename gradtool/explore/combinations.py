@@ -12,6 +12,7 @@ from itertools import chain, zip_longest
 
 from msgspec import structs
 
+from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
@@ -24,15 +25,18 @@ from gradtool.explore.families import (
 )
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.source import iterations
+from gradtool.explore.variants.limits import beside_limits
 from gradtool.explore.variants.values import mixed
 
-_FAMILIES = (
-    "far values",
+_FIRST = ("sides of limits", "far values")
+"""The families of values that are tried with each option first."""
+
+_OTHERS = (
     "different sizes",
     "zeros",
+    "ties",
     "masks",
     "limits at zero",
-    "ties",
     "indices",
     "precisions",
     "ends of the range",
@@ -43,7 +47,7 @@ _FAMILIES = (
     "norms of rows",
     "signs",
 )
-"""The families of values, the likeliest first."""
+"""The others, the likeliest first."""
 
 Named = tuple[str, Variant]
 
@@ -82,13 +86,13 @@ def _special_values(
 ) -> Iterator[Named]:
     """Yield variants of special values beside those of a base, one of each family in turn.
 
-    Those of the likeliest family come first, then those of the family after it by `number`.
+    After the first families comes the other one that is `number` places from their beginning.
     """
     known = _families(checkable, case, base.point, branches)
-    first, *others = (name for name in _FAMILIES if name in known)
-    names = deque(others)
-    names.rotate(-number)
-    for name, variant in _in_turns([_named(name, known[name]) for name in (first, *names)]):
+    others = deque(name for name in _OTHERS if name in known)
+    others.rotate(-number)
+    names = (*(name for name in _FIRST if name in known), *others)
+    for name, variant in _in_turns([_named(name, known[name]) for name in names]):
         yield name, _with_options(variant, base)
 
 
@@ -99,6 +103,8 @@ def _families(
     if iterations(checkable.obj) is None:
         known |= beside_values(checkable, case, point, branches)
         known["different sizes"] = lambda: mixed(point)
+        rng = generator(case.seed, "beside limits")
+        known["sides of limits"] = lambda: beside_limits(point, branches, rng)
     return known
 
 

@@ -31,7 +31,7 @@ from gradtool.verify.examine import Outcome, outcomes_for
 from gradtool.verify.rules import Flaw, codes
 from gradtool.verify.subject import Subject
 
-BUDGETS = {"quick": 330, "deep": 4000}
+BUDGETS = {"quick": 360, "deep": 4000}
 """Calls of the user's code, for all cases of a Function."""
 
 _CONFIRMED_BY = (
@@ -47,6 +47,7 @@ _CONFIRMED_BY = (
     "GT114",
     "GT120",
     "GT501",
+    "GT503",
 )
 """Rules about the first derivative, which a variant can break that its case does not."""
 
@@ -54,7 +55,8 @@ _FURTHER = ("GT109", "GT201", "GT202", "GT301", "GT302", "GT401", "GT403")
 """Rules about other derivatives and batches, checked at some variants where all else is right.
 
 These are the last ones of an axis and of other options, which change all at once, the last one of
-special values, the first ones that took another branch, and the first ones for batches.
+each family of less special values, the first ones that took another branch, and the first ones for
+batches.
 """
 
 _MOST_BATCHED = 2
@@ -71,8 +73,11 @@ _MOST_UNCONFIRMED = 2
 zeros, for one, a recorded forward may have another derivative than a right backward.
 """
 
-_MOST_COMBINED = {"quick": 12, "deep": 400}
+_MOST_COMBINED = {"quick": 18, "deep": 400}
 """Variants of two changes."""
+
+_LEFT_FOR_COMBINED = {"quick": 90, "deep": 1500}
+"""Calls that are kept for them."""
 
 _GIVE_OPTIONS = ("optional tensors",)
 """Families that change an option, as those do that change no tensors."""
@@ -134,7 +139,7 @@ def _explored(
     ]
     named = [_named(stream, turns[id(case)]) for case, stream in zip(cases, streams, strict=True)]
     for case, point, variant, family in _interleaved(cases, points, named):
-        if search.is_over:
+        if search.is_over or search.is_time_to_combine:
             break
         tell(family)
         answer = search.look(case, point, variant, family)
@@ -170,6 +175,11 @@ class _Search:
         return self.left <= 0 or self._confirmations <= 0 or is_enough
 
     @property
+    def is_time_to_combine(self) -> bool:
+        """True once no more is left than `combine` needs."""
+        return any(self._bases.values()) and self.left <= _LEFT_FOR_COMBINED[self._settings.explore]
+
+    @property
     def for_further_rules(self) -> list[tuple[ResolvedCase, Variant]]:
         """The variants at which the first derivative is right that `_FURTHER` is about."""
         chosen = (*self._branching, *self._right.values(), *self._batched)
@@ -184,7 +194,7 @@ class _Search:
             self._confirm(case, point, variant, trial.wrong)
             self._unconfirmed[family] += not self.found
         elif trial.answer is Answer.RIGHT:
-            self._remember(case, variant, takes_a_branch=keep.is_new)
+            self._remember(case, variant, family, takes_a_branch=keep.is_new)
             if variant.is_plain or (family in _GIVE_OPTIONS and _has_more(variant, point)):
                 self._add_base(case, variant)
             if variant.is_plain:
@@ -284,7 +294,9 @@ class _Search:
                 key = (outcome.rule.code, _argument(outcome))
                 self.found.setdefault(key, Discovered(case, variant, outcome))
 
-    def _remember(self, case: ResolvedCase, variant: Variant, *, takes_a_branch: bool) -> None:
+    def _remember(
+        self, case: ResolvedCase, variant: Variant, family: str, *, takes_a_branch: bool
+    ) -> None:
         """Keep a variant for the rules on other derivatives, if there is room for its kind."""
         if takes_a_branch and len(self._branching) < _MOST_BRANCHING[self._settings.explore]:
             self._branching.append((case, variant))
@@ -295,7 +307,7 @@ class _Search:
             is_of_axis = len(changed) == 1 and is_axis(changed[0])
             self._right["axis" if is_of_axis else "options"] = case, variant
         elif variant.is_less_special:
-            self._right["values"] = case, variant
+            self._right[family] = case, variant
 
 
 def _has_more(variant: Variant, point: Point) -> bool:

@@ -28,6 +28,7 @@ from gradtool.explore.reading.arithmetic import (
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.comparisons import (
     compares_entries,
+    takes_sizes,
     tested_for_truth,
     tested_near_zero,
     thresholds,
@@ -71,12 +72,7 @@ from gradtool.explore.variants.indices import (
 from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.less_special import learned, less_special, turned
-from gradtool.explore.variants.limits import (
-    beside_limits,
-    earlier_stops,
-    far_floors,
-    moved_limits,
-)
+from gradtool.explore.variants.limits import earlier_stops, far_floors, moved_limits
 from gradtool.explore.variants.masks import forbidden, masks, padded
 from gradtool.explore.variants.matrices import asymmetric, degenerate, has_two_triangles
 from gradtool.explore.variants.optional import optional, with_choices
@@ -103,7 +99,7 @@ Family = Callable[[], Iterator[Variant]]
 _MOST_TRIED = 4
 """Variants of one family in a turn, of which forward refuses all but the last."""
 
-_OFTEN = ("extents",)
+_OFTEN = ("extents", "options")
 """Families with two turns in the time in which others have one."""
 
 
@@ -313,7 +309,13 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "signs": lambda: both_signs(function, point),
         "norms of rows": lambda: other_lengths(function, point),
         "ties": lambda: _unless(
-            said.needs_distinct, ties(point, draws("ties"), has_order=compares_entries(function))
+            said.needs_distinct,
+            ties(
+                point,
+                draws("ties"),
+                has_order=compares_entries(function),
+                has_sizes=takes_sizes(function),
+            ),
         ),
         "constant axes": lambda: _unless(not has_levels, levels(point, draws("levels"))),
         "asymmetric matrices": lambda: _asymmetric(checkable, case, point),
@@ -372,14 +374,10 @@ def beside_values(
     checkable: Checkable, case: ResolvedCase, point: Point, branches: Branches
 ) -> dict[str, Family]:
     """Families for a forward that does not iterate until its values are good enough."""
-    function, parameters = checkable.obj, checkable.parameters()
-    full, draws = with_defaults(point, parameters), partial(generator, case.seed)
-    options = partial(plain, full, parameters, Options(step=step_of_integers(function)))
+    function = checkable.obj
+    full, draws = with_defaults(point, checkable.parameters()), partial(generator, case.seed)
     return {
         "thresholds": lambda: near(point, thresholds(function), draws("near")),
-        "options with limits": lambda: beside_limits(
-            full, options(), branches, draws("beside limits")
-        ),
         "precisions": lambda: fewer_digits(function, point, draws("single")),
         "ends of the range": lambda: ends(function, point),
         "large means": lambda: offset(checkable, point),

@@ -219,6 +219,8 @@ def _compared(
     except Exception as error:  # So may backward.
         is_mistake = is_mistake_to_raise(error)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
+    if started.changed_cotangents:
+        return Trial(Answer.SUSPECT, 5)
     if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
         return Trial(Answer.REFUSED, 5)
     is_outside = variant.may_be_outside and not all(map(is_finite, found))
@@ -304,6 +306,8 @@ def _measured(
             checkable, variant, started.seen, error, exact={}, at_case={}
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
+    if started.changed_cotangents:
+        return Trial(Answer.SUSPECT, 5)
     try:
         if all(map(is_finite, found)):
             claimed = _claimed(function, variant, found)

@@ -27,8 +27,9 @@ ASKED = (
     "GT114",
     "GT120",
     "GT501",
+    "GT503",
 )
-FOUND = ("GT004", "GT101", "GT103", "GT105", "GT106", "GT110", "GT111", "GT114", "GT120", "GT501")
+FOUND = ("GT004", *ASKED)
 FURTHER = ("GT201", "GT202", "GT301", "GT401")
 
 CORPUS = Path(__file__).with_name("corpus")

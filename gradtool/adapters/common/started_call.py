@@ -29,12 +29,16 @@ class StartedCall:
             mutated_arguments=differing(before, digests(tensors)),
         )
         """The outputs, and which arguments changed."""
+        self.changed_cotangents = False
+        """Whether backward changed one in place when it ran last."""
 
     def gradients(self, cotangents: Cotangents) -> tuple[Array | None, ...]:
         """Run backward; None if no gradient arrives. Raises what the user's code raises."""
         with library().torch.enable_grad():
             sent = cotangent_tensors(self._outputs, cotangents)
+            before = digests(sent)
             found = vjp(self._outputs, sent, self._leaves)
+            self.changed_cotangents = bool(differing(before, digests(sent)))
             return tuple([copied(each) for each in found])
 
 

@@ -43,6 +43,9 @@ _POSITIVE = re.compile(
 _OF_POSITIVE = (0.5, 1.5)
 """Range of the values of what is positive."""
 
+_MULTIPLE = re.compile(r"\b(\d+)([A-Za-z]\w*)")
+"""Matches ``4H``, which is four times `H`."""
+
 _SCALAR = re.compile(r"\b(\w+)`*:?[^\w,;.]*(?:[<>]=? ?[\d.]+ )?(?:is )?(?:a )?scalar( tensor)?\b")
 """Matches ``tau > 0 scalar tensor``."""
 
@@ -206,7 +209,7 @@ def _is_extent(axis: str) -> bool:
 def expression(axis: str) -> ast.expr | None:
     """The tree of a computed extent, of names, numbers and operators; None for anything else."""
     try:
-        found = ast.parse(axis, mode="eval").body
+        found = ast.parse(_MULTIPLE.sub(r"\1*\2", axis), mode="eval").body
     except SyntaxError:
         return None
     known = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)

@@ -76,6 +76,13 @@ def compares_entries(function: Any) -> bool:
     return any(map(_may_compare, nodes(function)))
 
 
+def takes_sizes(function: Any) -> bool:
+    """Return True for a forward that takes absolute values."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "abs" for node in _of_forward(function)
+    )
+
+
 def _may_compare(node: ast.AST) -> bool:
     match node:
         case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn()]):

@@ -35,6 +35,9 @@ is_kept = _names(
 chosen for its speed.
 """
 
+is_position = _names(r"(.*_)?(padding_idx|(ignore|pad|blank|skip)_(idx|index|id|token|token_id))")
+"""Tells an integer that is special among those of an index."""
+
 is_axis = _names(r"(.*_)?(dim|axis|axes|dims)\d?")
 """Tells an axis."""
 
@@ -45,6 +48,11 @@ is_count = _names(
 
 is_signed = _names(r"(.*_)?(shift|offset|diagonal|lag|k|exponent|power|p|order|n)s?")
 """Tells an integer that may be negative."""
+
+is_free_number = _names(
+    r"(.*_)?(slope|shift|offset|bias|intercept|loc|drift|angle|phase|center|centre|zero_point)"
+)
+"""Tells a number that may be negative as well as positive."""
 
 is_share = _names(r"(.*_)?(p|prob|probability|drop(out)?|rate|keep|ratio|share)(_?(p|prob|rate))?")
 """Tells a number from 0 to 1."""
@@ -92,6 +100,9 @@ is_optional_tensor = _names(
     r"(.*_)?(bias|weights?|b|w|gamma|beta|gain|scale|shift|affine|residual)\d*"
 )
 """Tells an optional tensor of which a gradient is wanted."""
+
+is_statistic = _names(r"(.*_)?(mean|var|std|variance|invstd|rstd)")
+"""Tells a statistic of other entries, such as the mean of what was seen before."""
 
 is_learned = _names(r"(.*_)?(bias|gamma|gain|affine|residual)\d*")
 """Tells one that is never constant, as a weight of a loss may be."""

@@ -28,6 +28,15 @@ _EIGENVALUES = re.compile(r"eigh|eigvalsh")
 _REDUCTIONS = {"mean", "sum"}
 """What a loss may do if not "none"."""
 
+_KEYWORDS = (
+    ("norm", r"i?[rh]?fft[2n]?", ("backward", "ortho", "forward")),
+    ("reduction", r".*", ("none", "mean", "sum")),
+    ("reduce", r".*reduce.*", ("sum", "prod", "mean", "amax", "amin")),
+    ("mode", r"pad", ("constant", "reflect", "replicate", "circular")),
+    ("approximate", r"gelu", ("none", "tanh")),
+)
+"""Keywords of operations, and the strings that they take."""
+
 _LARGEST_BLOCK = 300
 
 
@@ -228,8 +237,21 @@ def _words_at(node: ast.AST, function: Any) -> Iterator[tuple[str, list[str]]]:
             yield from _of_name(key, _keys(table, function))
         case ast.Match(subject=subject, cases=cases):
             yield from _of_name(subject, [w for case in cases for w in _strings(case.pattern)])
+        case ast.Call(func=ast.Attribute(attr=operation), keywords=keywords):
+            for keyword in keywords:
+                yield from _of_name(keyword.value, _words_of_torch(operation, keyword.arg))
         case ast.arg(arg=name, annotation=ast.Subscript(value=ast.Name(id="Literal")) as literal):
             yield name, _strings(literal)
+
+
+def _words_of_torch(operation: str, keyword: str | None) -> list[str]:
+    """The strings that an operation of PyTorch takes for a keyword."""
+    return [
+        word
+        for name, operations, found in _KEYWORDS
+        if name == keyword and re.fullmatch(operations, operation)
+        for word in found
+    ]
 
 
 def _of_name(node: ast.expr, found: list[str]) -> Iterator[tuple[str, list[str]]]:

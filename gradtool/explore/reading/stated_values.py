@@ -109,7 +109,7 @@ _MARGIN = 0.04
 _MOST_NOUNS = 3
 """Words from an adjective to the name that it is about, as in "an odd kernel size k"."""
 
-_SELECTING = frozenset({"over", "where", "when", "if", "unless", "while"})
+_SELECTING = frozenset({"over", "where", "when", "if", "unless", "while", "whose"})
 """Words before a condition that holds of some entries or calls only."""
 
 _NO_PROPERTY = ("definite", "semi", "or", "and", "if", "for", "though", "when", "where", "at")
@@ -153,6 +153,8 @@ def bounded(text: str, names: AbstractSet[str]) -> set[str | None]:
 def _subjects(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[tuple[int, str | None]]:
     """The places of names among tokens; None for a word that stands for all of them."""
     by_word = {name.lower(): name for name in names if len(name) > _LONGEST_SYMBOL}
+    # Of lengths, each "length" may be meant.
+    by_word = {word.removesuffix("s"): name for word, name in by_word.items()} | by_word
     by_initial = _by_initial(names)
     for at, token in enumerate(tokens):
         if at and tokens[at - 1].lower() in _SELECTING:

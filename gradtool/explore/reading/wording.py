@@ -144,7 +144,8 @@ _LAST_AXIS = re.compile(r"\b(along|over|across) (the|its) (last|final|trailing) 
 """Matches what goes along the last axis, however many come before."""
 
 _BROADCAST = re.compile(
-    r"([^.;,()]*)\b(?:broadcastable|(?:may |can |are )?broadcast)\b|\bbroadcasting of ([^.;()]*)",
+    r"([^.;,()]*)\(?\b(?:broadcastable|(?:may |can |are )?broadcasts?)\b"
+    r"|\bbroadcasting of ([^.;()]*)",
     re.I,
 )
 """Matches what a clause says beside that word: which arguments may have such a shape."""
@@ -298,12 +299,34 @@ class Wording:
         text = rf"\b{word}\b[^.;]{{0,99}}{_LEARNED}|{_LEARNED}[^.;]{{0,24}}\b{word}\b"
         return bool(re.search(text, self.docstrings.replace("e.g.", ""), re.I))
 
+    def is_constant(self, name: str) -> bool:
+        """Return True if a docstring says that an argument has no gradient."""
+        word = re.escape(name)
+        constant = (
+            r"\b(constants?|fixed|frozen|detached|buffers?|not (learn|train|differentia)\w*)\b"
+        )
+        none = r"\b(no|without|never|non-?)[ -]?(a )?(gradient|derivative|differentiable|learn\w*)"
+        text = rf"({constant}|{none})"
+        return bool(
+            re.search(
+                rf"\b{word}\b[^.]{{0,99}}{text}|{text}[^.]{{0,40}}\b{word}\b", self.docstrings, re.I
+            )
+        )
+
+    def may_be_zero(self, name: str) -> bool:
+        """Return True if a docstring says that an argument may be zero."""
+        text = (
+            rf"\b{re.escape(name)}\b[^.;]{{0,48}}\bzeros? (is |are )?(allowed|possible|permitted)"
+        )
+        may = rf"\b{re.escape(name)}\b[^.;]{{0,24}}\b(may|can) (be|contain|have) (zero|0)"
+        return bool(re.search(f"{text}|{may}", self.docstrings, re.I))
+
     def may_be_tensor(self, name: str) -> bool:
         """Return True if a docstring says that an argument is a number or a tensor."""
         word = re.escape(name)
         text = (
-            rf"\b{word}\b[^.;]{{0,24}}\b(float|number|scalar)s? or (an? )?([\w-]+ ){{0,2}}tensor"
-            rf"|\b{word}\b[^.;]{{0,24}}\btensor or (an? )?([\w-]+ ){{0,2}}(float|number|scalar)"
+            rf"\b{word}\b[^.;]{{0,24}}\b(float|number|scalar)s? or (an? )?([\w()-]+ ){{0,2}}tensor"
+            rf"|\b{word}\b[^.;]{{0,24}}\btensor or (an? )?([\w()-]+ ){{0,2}}(float|number|scalar)"
         )
         return bool(re.search(text, self.docstrings, re.I))
 
@@ -359,10 +382,17 @@ class Wording:
         """The source computes with what is finite for numbers of any size."""
         return self.cannot_overflow or bool(_STABLE.search(self._forward))
 
-    @cached_property
-    def is_real_or_complex(self) -> bool:
-        """A docstring says that tensors are real or complex, all alike."""
-        return bool(_REAL_OR_COMPLEX.search(self.docstrings))
+    def real_or_complex(self, names: Collection[str]) -> set[str]:
+        """The arguments that a docstring says to be real or complex: the ones in that clause.
+
+        All `names` if it names none.
+        """
+        found = _REAL_OR_COMPLEX.search(self.docstrings)
+        if found is None:
+            return set()
+        clause = re.split(r"[.;:,]", self.docstrings[: found.start()])[-1]
+        named = set(re.findall(r"\w+", clause)) & set(names)
+        return named or set(names)
 
     def may_broadcast(self, name: str) -> bool:
         """Return True if a docstring calls an argument, or all of them, broadcastable."""

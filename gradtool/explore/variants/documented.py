@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -40,9 +40,22 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     broadcast = [at for at in _broadcastable(point) if said.may_broadcast(point.names[at])]
     for chosen in _alone_and_alike(point, broadcast):
         yield from along_some_axes(point, chosen, rng)
+    yield from _beside(point, broadcast, is_free, rng)
     for at in sorted(is_free & point.tracked):
         if at not in broadcast and said.is_summed_to(point.names[at]):
             yield from along_some_axes(point, (at,), rng, keeps_last=said.goes_along_last_axis)
+
+
+def _beside(
+    point: Point, broadcast: Sequence[int], is_free: Collection[int], rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Variants in which the other arguments have one more axis than those that are broadcast."""
+    others = [at for at in sorted(is_free) if at not in broadcast]
+    if broadcast and others:
+        made = {at: with_axis(point.values[at], 0, rng) for at in others}
+        names = " and ".join(f"`{point.names[at]}`" for at in others)
+        verb = "has" if len(others) == 1 else "have"
+        yield Variant(point.having(made), f"{names} {verb} one more leading axis", may_raise=False)
 
 
 def _broadcastable(point: Point) -> list[int]:

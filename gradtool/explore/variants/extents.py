@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gradtool.explore.point import Axis, Growth, Point, Variant
 from gradtool.explore.traits import is_integral, may_be_reordered, repeated, reshaped
 from gradtool.explore.variants.axis_groups import AxisGroup, axis_groups, pairs
-from gradtool.explore.variants.plain import is_choice
+from gradtool.explore.variants.plain import divides_all, is_choice
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 
@@ -91,7 +91,10 @@ def beside_options(
             for extent in _beside(group.extent, point, option):
                 for variant in _together(option.point, [(group, extent)], rng):
                     change = f"{option.change}, and {variant.change}"
-                    yield replace(variant, change=change, growth=None, may_raise=True)
+                    # Of what fits exactly no part is left out by accident.
+                    new = [variant.point.values[each.at] for each in option.options]
+                    may_raise = not (new and all(divides_all(variant.point, n) for n in new))
+                    yield replace(variant, change=change, growth=None, may_raise=may_raise)
 
 
 def _beside(extent: int, point: Point, option: Variant) -> Iterator[int]:

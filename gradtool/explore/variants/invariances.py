@@ -56,7 +56,7 @@ def rescaled(checkable: Checkable, point: Point) -> Iterator[Variant]:
         elif "log-probabilities" in names:
             made, change = array + np.log(_FACTOR), f"`{name}` are logits that are not normalized"
         if made is not None and _same_outputs(checkable, point, point.having({at: made})):
-            yield Variant(point.having({at: made}), change)
+            yield Variant(point.having({at: made}), change, is_less_special=True)
 
 
 def _moved(checkable: Checkable, point: Point, at: int) -> Iterator[Variant]:

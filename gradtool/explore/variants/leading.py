@@ -24,6 +24,13 @@ from gradtool.explore.variants.ranks import with_axis
 _FOR_MATRICES = {"T", "H"}
 _BY_RANK = {"t", "einsum", "permute", "mv", "mm", "bmm", "outer", "dot", "ger", "addmm"}
 _CREATING = {"zeros", "ones", "empty", "full", "rand", "randn", "arange", "eye", "linspace"}
+_ELEMENTWISE = {
+    *("pow", "float_power", "clamp", "clip", "clamp_min", "clamp_max", "add", "sub", "rsub"),
+    *("mul", "div", "true_divide", "fmod", "remainder", "masked_fill", "where", "full_like"),
+    *("leaky_relu", "threshold", "elu", "softplus", "nan_to_num", "lerp", "maximum", "minimum"),
+}
+"""Operations whose numbers are no axes."""
+
 _CLOSE = 1e-9
 
 
@@ -104,9 +111,17 @@ def _fixes_rank(node: ast.AST) -> bool:
         case ast.Attribute(attr=attr):
             return attr in _FOR_MATRICES
         case ast.Call(func=ast.Attribute(attr=attr)):
-            return attr in _BY_RANK
+            return attr in _BY_RANK and not _is_of_any_rank(node)
         case ast.Assign(targets=[ast.Tuple()], value=ast.Attribute(attr="shape")):
             return True
+    return False
+
+
+def _is_of_any_rank(node: ast.Call) -> bool:
+    """Return True for an ``einsum`` whose equation begins with an ellipsis."""
+    match node.args:
+        case [ast.Constant(value=str() as equation), *_]:
+            return equation.lstrip().startswith("...")
     return False
 
 
@@ -116,7 +131,9 @@ def _axes(node: ast.AST) -> Iterator[int]:
         yield 0
         return
     match node:
-        case ast.Call(func=ast.Attribute(attr=attr)) if attr in _CREATING:
+        case ast.Call() if _is_of_any_rank(node):
+            yield -1
+        case ast.Call(func=ast.Attribute(attr=attr)) if attr in _CREATING | _ELEMENTWISE:
             return
         case ast.Call(args=args, keywords=keywords):
             named = [each.value for each in keywords if each.arg in ("dim", "axis")]

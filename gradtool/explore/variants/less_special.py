@@ -60,10 +60,16 @@ def turned(function: Any, point: Point) -> Iterator[Variant]:
     """
     said = wording(function)
     floats = {at: array for at, array in point.continuous() if array.dtype.kind == "f"}
+    every = {point.names[at] for at, _ in point.continuous()}
     is_conjugated = any(said.is_conjugated(point.names[at]) for at in floats)
-    if (said.is_real_or_complex or is_conjugated) and floats:
-        made = {at: array * _phases(array) for at, array in floats.items()}
-        yield Variant(point.having(made), "all tensors are complex")
+    either = every if is_conjugated else said.real_or_complex(every)
+    made = {at: array * _phases(array) for at, array in floats.items() if point.names[at] in either}
+    if made:
+        which = " and ".join(f"`{point.names[at]}`" for at in made)
+        change = (
+            "all tensors are" if either == every else f"{which} {'is' if len(made) == 1 else 'are'}"
+        )
+        yield Variant(point.having(made), f"{change} complex")
     allowed = [at for at in floats if said.may_be_complex(point.names[at])]
     if len(allowed) > 1:
         made = {at: floats[at] * _phases(floats[at]) for at in allowed}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice, product
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from gradtool.adapters.common.branches import Branch, source_of
 from gradtool.adapters.common.value_branches import Compared
@@ -35,29 +34,23 @@ _EARLIER = 2.0
 """Ratio of a tolerance to what was left after the last round."""
 
 _MOST_MOVED = 2
-"""Variants for one limit with other options."""
+"""Variants for one limit."""
 
 
-def beside_limits(
-    point: Point, options: Iterable[Variant], branches: Branches, rng: np.random.Generator
-) -> Iterator[Variant]:
-    """Yield variants of other numbers among the options, with values on both sides of each limit.
+def beside_limits(point: Point, branches: Branches, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants with values on both sides of each limit.
 
     Where backward compares something else, as `x` where forward has ``beta * x``, the two differ
     only between both limits, and only for options that are not neutral.
 
     Args:
-        point: The arguments of the case, with all defaults.
-        options: Variants of them.
+        point: The arguments of the case, with other options.
         branches: Those of the Function, with what they compared.
         rng: For the values.
     """
-    numbers = [each for each in options if _is_other_number(point, each)]
-    for option in sorted(numbers, key=lambda each: -len(_changed(point, each))):
-        for branch, compared in branches.limits:
-            if is_limit(compared):
-                for variant in islice(moved(branch, option.point, compared, rng), _MOST_MOVED):
-                    yield replace(variant, change=f"{option.change}, and {variant.change}")
+    for branch, compared in branches.limits:
+        if is_limit(compared):
+            yield from islice(moved(branch, point, compared, rng), _MOST_MOVED)
 
 
 def moved_limits(point: Point, branches: Branches) -> Iterator[Variant]:
@@ -134,15 +127,6 @@ def far_floors(function: Any, point: Point, branches: Branches) -> Iterator[Vari
             array = restored(point.values[at], small.astype(small.dtype))
             change = f"some values of `{point.names[at]}` are near the floor of {limit:g}"
             yield Variant(point.having({at: array}), change, may_be_outside=True)
-
-
-def _is_other_number(point: Point, option: Variant) -> bool:
-    return any(type(option.point.values[at]) is float for at in _changed(point, option))
-
-
-def _changed(point: Point, option: Variant) -> list[int]:
-    """The positions of the arguments that are no tensors and differ from those of the case."""
-    return [at for at in point.plain if option.point.values[at] is not point.values[at]]
 
 
 def is_limit(compared: Compared) -> bool:

@@ -53,3 +53,8 @@ def degenerate(point: Point, *, are_symmetrized: bool = False) -> Iterator[Varia
             change = f"two eigenvalues of `{point.names[at]}` are equal"
             equal = point.having({at: restored(array, made.astype(array.dtype))})
             yield Variant(equal, change, is_measured=True)
+            # Roundings keep those apart, unlike these.
+            unit = np.eye(array.shape[-1]) * values[..., :1, None]
+            change = f"`{point.names[at]}` is a multiple of the identity"
+            scaled = point.having({at: unit.astype(array.dtype)})
+            yield Variant(scaled, change, is_measured=True)

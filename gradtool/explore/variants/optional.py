@@ -30,7 +30,9 @@ from gradtool.explore.reading.names import (
     is_length,
     is_mask,
     is_optional_tensor,
+    is_position,
     is_state,
+    is_statistic,
 )
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.tensor_uses import is_used_as_mask, is_used_as_tensor
@@ -39,6 +41,9 @@ from gradtool.explore.variants.plain import Options, is_choice, is_kept, plain, 
 from gradtool.verify.protocol.observation import Array
 
 Shape = tuple[int, ...]
+
+_MOST_SHAPES = 3
+"""Shapes of several tensors at once."""
 
 
 def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Iterator[Variant]:
@@ -58,6 +63,7 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
     missing = [
         at for at, value in enumerate(full.values) if value is None and full.names[at] not in given
     ]
+    yield from _several_given(checkable, full, missing)
     instead = _taken_instead(checkable, full) if missing else {}
     may_be_none = {name for name, default in defaults.items() if default is None}
     may_be_none |= tested_for_none(checkable.obj)
@@ -66,9 +72,11 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
             rest = tuple(each for each in full.tensors if each != at)
             without = replace(full.having({at: None}), tensors=rest, tracked=full.tracked - {at})
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
+        elif at in missing and is_position(name):
+            yield from _positions(full, at)
         elif at in missing and type(instead.get(name)) in (int, float):
             yield from _other_number(full, at, instead[name])
-        elif at in missing and (is_mask(name) or is_used_as_mask(checkable.obj, name)):
+        elif at in missing and _is_mask(checkable.obj, name):
             yield from _masks(full, at)
         elif at in missing and is_length(name):
             yield from _lengths(full, at)
@@ -76,6 +84,11 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
             yield from _given(checkable, full, at, instead.get(name))
             if instead.get(name) is None and not is_used_as_tensor(checkable, name):
                 yield from _numbers(full, at)
+
+
+def _is_mask(function: Any, name: str) -> bool:
+    is_called_mask = is_mask(name) or wording(function).is_called_mask(name)
+    return is_called_mask or is_used_as_mask(function, name)
 
 
 def with_choices(
@@ -118,6 +131,13 @@ def _numbers(point: Point, at: int) -> Iterator[Variant]:
         numbers = [0.7, 2.0]
     for value in numbers:
         yield with_value(point, at, value)
+
+
+def _positions(point: Point, at: int) -> Iterator[Variant]:
+    """Variants that give a position which is among those of an integer tensor."""
+    for _, array in point.arrays():
+        if array.dtype.kind in "iu" and array.size:
+            yield with_value(point, at, int(array.flat[0]))
 
 
 def _beside(number: float) -> list[float]:
@@ -197,6 +217,27 @@ def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterato
         yield structs.replace(given, change=f"{given.change} without a gradient")
 
 
+def _may_be_tensor(checkable: Checkable, name: str) -> bool:
+    is_named_so = is_optional_tensor(name) or is_statistic(name)
+    return is_named_so or is_used_as_tensor(checkable, name)
+
+
+def _several_given(checkable: Checkable, point: Point, missing: Sequence[int]) -> Iterator[Variant]:
+    """Variants that give all tensors of one shape at once, without gradients, as statistics."""
+    chosen = [at for at in missing if _may_be_tensor(checkable, point.names[at])]
+    dtypes = [array.dtype for _, array in point.continuous()]
+    for shape in _shapes(point)[:_MOST_SHAPES] if len(chosen) > 1 else ():
+        count = int(np.prod(shape))
+        made = {
+            at: np.linspace(0.5 + 0.1 * turn, 1.3, count).reshape(shape).astype(dtypes[0])
+            for turn, at in enumerate(chosen)
+        }
+        tensors = tuple(sorted({*point.tensors, *chosen}))
+        names = " and ".join(f"`{point.names[at]}`" for at in chosen)
+        change = f"{names} are tensors of shape {list(shape)}"
+        yield Variant(replace(point.having(made), tensors=tensors), change)
+
+
 def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[tuple[Shape, Any]]:
     """Shapes and dtypes that the tensor may have."""
     models = [array for _, array in point.continuous()]
@@ -204,8 +245,7 @@ def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[
     first = [(instead.shape, instead.dtype)] if is_array and instead.dtype.kind == "f" else []
     if first and instead.size > 1 and name in _replaced(checkable.obj):
         return first  # Any other shape is one that broadcasting lets pass.
-    is_tensor = is_optional_tensor(name) or is_used_as_tensor(checkable, name)
-    if not (instead is None or first) or not models or not is_tensor:
+    if not (instead is None or first) or not models or not _may_be_tensor(checkable, name):
         return first  # A number that forward takes instead stands for a number.
     documented = shape_of(wording(checkable.obj).docstrings, name, point)
     shapes = [documented] if documented else []

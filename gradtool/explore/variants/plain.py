@@ -108,7 +108,8 @@ def plain(
                     change,
                     options=[Option(at, full.values[at], change)],
                     is_plain=True,
-                    may_raise=_may_raise(full.names[at], others[turn], known.divided),
+                    may_raise=_may_raise(full.names[at], others[turn], known.divided)
+                    and not divides_all(full, others[turn]),
                 )
     yield from _several(full, {at: others for at, others in values.items() if others})
 
@@ -253,6 +254,12 @@ def _may_raise(name: str, value: Any, divided: Collection[str]) -> bool:
     )
 
 
+def divides_all(point: Point, value: Any) -> bool:
+    """Return True for an integer of which all extents but those of one are multiples."""
+    extents = {extent for _, array in point.arrays() for extent in array.shape if extent > 1}
+    return type(value) is int and value > 0 and not any(extent % value for extent in extents)
+
+
 def _is_more(value: Any, point: Point, at: int) -> bool:
     before = point.values[at]
     return isinstance(value, int | float) and isinstance(before, int | float) and value > before
@@ -277,7 +284,8 @@ def _other_values(
         if type(value) is int and names.is_part_size(name) and value > longest > _SMALL_BLOCK:
             yield _SMALL_BLOCK
         yield from _others(value, words, step)
-        is_signed = names.is_signed(name) if type(value) is int else name in free
+        is_free = name in free or names.is_free_number(name)
+        is_signed = names.is_signed(name) if type(value) is int else is_free
         if type(value) in (int, float) and value > 0 and is_signed:
             yield -value
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_of_either_sign
-from gradtool.explore.reading.source import trees
+from gradtool.explore.reading.source import nodes
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import intended_traits, is_integral, traits
 
@@ -56,7 +56,8 @@ def other_lengths(function: Any, point: Point) -> Iterator[Variant]:
         if any(trait.name == "unit rows" for trait in traits(array)):
             lengths = np.linspace(0.6, 1.7, array[..., :1].size).reshape(array[..., :1].shape)
             change = f"rows of `{point.names[at]}` do not have norm 1"
-            yield Variant(point.having({at: (array * lengths).astype(array.dtype)}), change)
+            made = point.having({at: (array * lengths).astype(array.dtype)})
+            yield Variant(made, change, is_less_special=True)
 
 
 def _tracked(point: Point, names: Collection[str]) -> Iterator[int]:
@@ -67,14 +68,23 @@ def _tracked(point: Point, names: Collection[str]) -> Iterator[int]:
 
 
 def _arguments_of(function: Any, calls: Collection[str]) -> set[str]:
-    """Names that forward applies one of `calls` to, as a method or as a function."""
+    """Names that forward applies one of `calls` to, or to a view of them.
+
+    As a method or as a function.
+    """
     found: set[str] = set()
-    for tree in trees(getattr(function, "forward", function)):
-        for node in ast.walk(tree):
-            match node:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name), args=args):
-                    if name in calls:
-                        found |= {owner, *(arg.id for arg in args if isinstance(arg, ast.Name))}
-                case ast.Call(func=ast.Attribute(attr=name), args=[ast.Name(id=first), *_]):
-                    found |= {first} if name in calls else set()
-    return found
+    for node in nodes(getattr(function, "forward", function)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if name in calls:
+                found |= {_root(each) for each in (owner, *args)}
+    return found - {""}
+
+
+def _root(node: ast.AST) -> str:
+    """The name of what an expression is a view of, as `x` is of ``x.flatten(1)[0]``."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Subscript(value=value) | ast.Call(func=ast.Attribute(value=value, attr=_)):
+            return _root(value)
+    return ""

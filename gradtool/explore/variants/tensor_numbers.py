@@ -36,6 +36,8 @@ def tensor_numbers(
             given = point.having({at: np.array(value)})
             given = replace(given, tensors=tuple(sorted({*point.tensors, at})))
             variant = with_gradient(function, given, at)
+            if said.may_be_tensor(name) and not said.is_constant(name):
+                variant = structs.replace(variant, may_lack=None, is_learned=at)
             yield structs.replace(variant, change=f"`{name}` is a tensor with a gradient")
 
 

@@ -31,19 +31,22 @@ Line = tuple[int, int]
 """An argument's position, and one of its axes."""
 
 
-def ties(point: Point, rng: np.random.Generator, *, has_order: bool) -> Iterator[Variant]:
+def ties(
+    point: Point, rng: np.random.Generator, *, has_order: bool, has_sizes: bool
+) -> Iterator[Variant]:
     """Yield variants with equal entries: the two largest or smallest along an axis, or a pair.
 
     A Function that compares no entries with each other (`has_order`) may still divide by the
-    distance of a pair.
+    distance of a pair. One that takes absolute values (`has_sizes`) may compare those.
     """
+    kinds = [*(["largest in size"] if has_sizes else []), "largest", "smallest"]
     movable = [at for at, array in point.continuous() if at in point.tracked and _may_tie(array)]
     extremes = [
         variant
         for at in (movable if has_order else ())
         for axis in dict.fromkeys((point.values[at].ndim - 1, 0))
-        for largest in (True, False)
-        for variant in _extremes(point, at, axis, rng, largest=largest)
+        for kind in kinds
+        for variant in _extremes(point, at, axis, rng, kind)
     ]
     yield from extremes[:1]
     alike = [at for at, array in point.continuous() if at in point.tracked and _may_be_level(array)]
@@ -110,20 +113,19 @@ def _is_usual(array: Array) -> bool:
 
 
 def _extremes(
-    point: Point, at: int, axis: int, rng: np.random.Generator, *, largest: bool
+    point: Point, at: int, axis: int, rng: np.random.Generator, kind: str
 ) -> Iterator[Variant]:
     array = point.values[at]
     if array.ndim == 0 or array.shape[axis] < 2:
         return
-    order = np.argsort(array, axis=axis)
-    chosen = np.take(order, [-1, -2] if largest else [0, 1], axis=axis)
+    order = np.argsort(np.abs(array) if kind == "largest in size" else array, axis=axis)
+    chosen = np.take(order, [0, 1] if kind == "smallest" else [-1, -2], axis=axis)
     tied, along = array.copy(), np.zeros_like(array)
     extreme = np.take_along_axis(array, np.take(chosen, [0], axis=axis), axis=axis)
     np.put_along_axis(tied, chosen, extreme, axis=axis)
     weight = rng.choice([-1.0, 1.0], extreme.shape) * rng.uniform(0.5, 1.5, extreme.shape)
     np.put_along_axis(along, chosen, weight.astype(array.dtype), axis=axis)
-    word = "largest" if largest else "smallest"
-    change = f"the two {word} entries of `{point.names[at]}` along axis {axis} are equal"
+    change = f"the two entries of `{point.names[at]}` that are {kind} along axis {axis} are equal"
     yield Variant(point.having({at: tied}), change, along={at: along})
 
 

@@ -12,6 +12,7 @@ from gradtool.explore.reading.arithmetic import converted_to_floats
 from gradtool.explore.reading.names import is_gain, is_mark
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
+    intended_traits,
     is_bounded_below,
     is_integral,
     is_of_both_signs,
@@ -27,13 +28,15 @@ _LEAST_OF_SHARES = 0.1
 
 def counts(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants with a zero among counts, of which a likelihood is often another one."""
-    converted = converted_to_floats(function)
+    converted, said = converted_to_floats(function), wording(function)
     for at, array in point.arrays():
         name = point.names[at]
-        is_count = is_integral(array) or (array.dtype.kind in "iu" and name in converted)
+        is_count = is_integral(array) or (
+            array.dtype.kind in "iu" and (name in converted or said.may_be_zero(name))
+        )
         if at in point.tracked or not is_count or is_mark(name) or array.size < 2:
             continue
-        if array.min() > 0 and not wording(function).needs_positive and not traits(array):
+        if array.min() > 0 and not said.needs_positive and not traits(array):
             holed = array.copy()
             holed.reshape(-1)[0] = 0
             change = f"`{name}` contains a zero"
@@ -75,7 +78,8 @@ def zeros(point: Point, rng: np.random.Generator, edges: Collection[str]) -> Ite
     for at in movable_tensors(point):
         array = point.values[at]
         is_row = array.ndim > 0 and array.shape[-1] > 1
-        if is_row and is_of_both_signs(array) and not traits(array) and at in point.tracked:
+        is_free = is_of_both_signs(array) and not intended_traits(array)
+        if is_row and is_free and at in point.tracked:
             holed = array.copy()
             column = rng.integers(0, array.shape[-1], array.shape[:-1])
             np.put_along_axis(holed, np.expand_dims(column, -1), 0.0, axis=-1)

@@ -16,6 +16,32 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class RatioMask(Function):
+    """A complex spectrum times mask * exp(gain); mask real or complex."""
+
+    @staticmethod
+    def forward(ctx, spectrum, mask, gain):
+        ctx.save_for_backward(spectrum, mask, gain)
+        return spectrum * mask * gain.exp()
+
+    @staticmethod
+    def backward(ctx, g):
+        spectrum, mask, gain = ctx.saved_tensors
+        size = gain.exp()
+        of_mask = g * (spectrum * size).conj()
+        of_gain = (g * (spectrum * mask * size).conj()).real
+        return (
+            g * (mask * size).conj(),
+            of_mask if mask.is_complex() else of_mask.real,
+            of_gain,
+        )
+
+    @staticmethod
+    def sample_inputs():
+        spectrum = torch.complex(rand(2, 3).detach(), rand(2, 3).detach()).requires_grad_()
+        yield spectrum, rand(2, 3), rand(2, 3)
+
+
 class LearnedSteps(Function):
     """x in steps of a learned size, from low to high of them.
 

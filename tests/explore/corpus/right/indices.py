@@ -24,6 +24,30 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LastOfEachSequence(Function):
+    """log of the sum of exponentials of the steps (B, T) up to lengths, 1 <= length <= T."""
+
+    @staticmethod
+    def forward(ctx, x, lengths):
+        total = x[:, 0]
+        for t in range(1, x.shape[1]):
+            total = torch.where(t < lengths, torch.logaddexp(total, x[:, t]), total)
+        ctx.save_for_backward(x, lengths, total)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, lengths, total = ctx.saved_tensors
+        valid = torch.arange(x.shape[1]) < lengths.unsqueeze(1)
+        share = (x - total.unsqueeze(1)).exp()
+        return g.unsqueeze(1) * torch.where(valid, share, 0.0), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.tensor([4, 1, 3])
+
+
 class MassBetween(Function):
     """Mass of each density between the ends of its interval (N, 2), the lower one first."""
 

@@ -27,6 +27,52 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class GrowthOverSteps(Function):
+    """Steps of growth by rate * x * (1 - x). step may be a float or a tensor."""
+
+    @staticmethod
+    def forward(ctx, x, step, count):
+        states = [x]
+        for _ in range(count):
+            states.append(states[-1] + step * states[-1] * (1 - states[-1]))
+        ctx.save_for_backward(*states)
+        ctx.step = step
+        return states[-1].clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        for x in reversed(ctx.saved_tensors[:-1]):
+            g = g * (1 + ctx.step * (1 - 2 * x))
+        return g, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, low=0.2), 0.1, 3
+
+
+class SoftOccupancy(Function):
+    """1 - prod(1 - sigmoid(d / blur)); blur is a float or a (learnable) scalar tensor."""
+
+    @staticmethod
+    def forward(ctx, distance, blur):
+        ctx.save_for_backward(distance)
+        ctx.blur = blur
+        return 1 - F.logsigmoid(-distance / blur).sum(-1).exp()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (distance,) = ctx.saved_tensors
+        scaled = distance / ctx.blur
+        empty = F.logsigmoid(-scaled).sum(-1, keepdim=True).exp()
+        return g.unsqueeze(-1) * empty * torch.sigmoid(scaled) / ctx.blur, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), 0.7
+
+
 class CountsAboveBackground(Function):
     """Poisson deviance of counts; background is a number or a tensor that is fitted as well."""
 

@@ -22,6 +22,94 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class WhitenedColumns(Function):
+    """Columns without their mean and divided by their deviation, or by those of earlier ones."""
+
+    @staticmethod
+    def forward(ctx, x, mean=None, var=None, training=True):
+        if training or mean is None:
+            mean, var = x.mean(0), x.var(0, unbiased=False)
+        rate = (var + 1e-3).rsqrt()
+        y = (x - mean) * rate
+        ctx.save_for_backward(y, rate)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        y, rate = ctx.saved_tensors
+        return rate * (g - g.mean(0) - y * (g * y).mean(0)), None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3),)
+
+
+class RepeatedDifferences(Function):
+    """Differences of neighbours, taken n times."""
+
+    @staticmethod
+    def forward(ctx, x, n=1):
+        ctx.n = n
+        return x.diff(n)
+
+    @staticmethod
+    def backward(ctx, g):
+        edge = torch.zeros_like(g[..., :1])
+        return torch.cat([edge, g], -1) - torch.cat([g, edge], -1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 5),)
+
+
+class PowerOfSpectrum(Function):
+    """Squared sizes of the spectrum of real signals."""
+
+    @staticmethod
+    def forward(ctx, x, norm="backward"):
+        spectrum = torch.fft.rfft(x, norm=norm)
+        ctx.save_for_backward(spectrum)
+        ctx.n, ctx.norm = x.shape[-1], norm
+        return spectrum.real.square() + spectrum.imag.square()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (spectrum,) = ctx.saved_tensors
+        whole = torch.fft.ifft(2 * g * spectrum, n=ctx.n).real * ctx.n
+        return whole / ctx.n**0.5 if ctx.norm == "ortho" else whole, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 5),)
+
+
+class LargestNorm(Function):
+    """The p-norm of each row, for p > 1 or p = inf."""
+
+    @staticmethod
+    def forward(ctx, x, p=3.0):
+        size = x.abs()
+        norm = size.amax(-1) if p == float("inf") else (size**p).sum(-1) ** (1 / p)
+        ctx.save_for_backward(x, norm)
+        ctx.p = p
+        return norm
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, norm = ctx.saved_tensors
+        size, norm, g = x.abs(), norm.unsqueeze(-1), g.unsqueeze(-1)
+        if ctx.p == float("inf"):
+            return g * x.sign() * (size == norm), None
+        return g * x.sign() * (size / norm) ** (ctx.p - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 3),)
+
+
 class TemperedScores(Function):
     """Scores times `beta`, whose factor is forgotten where nothing is reduced.
 

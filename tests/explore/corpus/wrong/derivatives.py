@@ -14,6 +14,39 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class CosineOfUnitRows(Function):
+    """Cosine of the angle between rows, with a jvp."""
+
+    @staticmethod
+    def forward(x, y):
+        return (x * y).sum(-1) / (x.norm(dim=-1) * y.norm(dim=-1))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.save_for_forward(*inputs, output)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y, cosine = (each.unsqueeze(-1) if each.ndim < 2 else each for each in ctx.saved_tensors)
+        one, two = x.norm(dim=-1, keepdim=True), y.norm(dim=-1, keepdim=True)
+        g = g.unsqueeze(-1) / one
+        return g * (y / two - cosine * x / one), g * (x / two - cosine * y * one / two**2)
+
+    @staticmethod
+    def jvp(ctx, of_x, of_y):
+        x, y, cosine = ctx.saved_tensors
+        one, two = x.norm(dim=-1), y.norm(dim=-1)
+        change = (of_x * y + x * of_y).sum(-1) / (one * two)
+        return change - cosine * ((x * of_x).sum(-1) / one + (y * of_y).sum(-1) / two)
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[0.6, 0.8, 0.0], [0.48, 0.6, 0.64]], dtype=torch.double)
+        y = torch.tensor([[0.36, 0.48, -0.8], [0.8, 0.0, 0.6]], dtype=torch.double)
+        yield x.requires_grad_(), y.requires_grad_()
+
+
 class SmoothMaximumAtATemperature(Function):
     """heat * logsumexp(x / heat); heat is a float or a scalar tensor that is learned."""
 

@@ -20,6 +20,48 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class RowsRepeated(Function):
+    """Each row as often as repeats says, where zeros are allowed."""
+
+    @staticmethod
+    def forward(ctx, x, repeats):
+        ctx.save_for_backward(repeats)
+        return x.repeat_interleave(repeats, 0)
+
+    @staticmethod
+    def backward(ctx, g):
+        (repeats,) = ctx.saved_tensors
+        ends = repeats.cumsum(0)
+        total = torch.cat([torch.zeros_like(g[:1]), g.cumsum(0)])
+        return total[ends] - total[ends - repeats.clamp(min=1)], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), torch.tensor([2, 1, 3])
+
+
+class RowsOfATable(Function):
+    """Rows of a table, and zeros in the place of one of them."""
+
+    @staticmethod
+    def forward(ctx, table, index, padding_idx=None):
+        ctx.save_for_backward(index)
+        ctx.rows = len(table)
+        rows = table[index]
+        if padding_idx is not None:
+            rows = rows.masked_fill((index == padding_idx).unsqueeze(-1), 0.0)
+        return rows
+
+    @staticmethod
+    def backward(ctx, g):
+        (index,) = ctx.saved_tensors
+        return g.new_zeros(ctx.rows, g.shape[-1]).index_add(0, index, g), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), torch.tensor([0, 3, 1])
+
+
 class MeanOfNeighboringHours(Function):
     """Mean of two neighbors in the profile of a day (K,), at times in days, from 0 to 2."""
 

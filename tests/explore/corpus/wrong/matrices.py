@@ -24,6 +24,31 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LogarithmOfAMatrix(Function):
+    """The logarithm of a symmetric positive definite matrix."""
+
+    @staticmethod
+    def forward(ctx, a):
+        values, vectors = torch.linalg.eigh((a + a.mT) / 2)
+        ctx.save_for_backward(values, vectors)
+        return vectors @ torch.diag(values.log()) @ vectors.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        values, vectors = ctx.saved_tensors
+        one, other = values.unsqueeze(1), values.unsqueeze(0)
+        is_same = torch.eye(len(values), dtype=torch.bool)
+        slope = torch.where(is_same, 1 / one, (one.log() - other.log()) / (one - other))
+        inner = vectors @ (slope * (vectors.mT @ g @ vectors)) @ vectors.mT
+        return (inner + inner.mT) / 2
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.tensor([[2.0, 0.3, 0.1], [0.3, 1.0, -0.2], [0.1, -0.2, 3.0]])
+        yield (a.double().requires_grad_(),)
+
+
 class SolvedForAnySquare(Function):
     """The solution of (A + lam I) x = b for any square A for which there is one (a Gram matrix)."""
 

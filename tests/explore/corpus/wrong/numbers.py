@@ -26,6 +26,27 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LeakyInPlace(Function):
+    """A leaky ReLU in place, of which only the result is kept."""
+
+    @staticmethod
+    def forward(ctx, x, slope):
+        F.leaky_relu_(x, slope)
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return torch.where(y > 0, g, g * ctx.slope), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2) * 1.0, 0.1
+
+
 class LogisticBetweenBounds(Function):
     """Log density of a logistic distribution between two bounds, which may be infinite."""
 

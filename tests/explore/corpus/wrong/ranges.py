@@ -33,6 +33,51 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class ProductOfRows(Function):
+    """The product of each row, whose derivative is a quotient unless an entry is zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        product = x.prod(-1)
+        ctx.save_for_backward(x, product)
+        return product
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, product = ctx.saved_tensors
+        return (g * product).unsqueeze(-1) / x
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([[0.9, 0.4, -0.7], [1.3, 0.2, -0.4]]).double().requires_grad_(),)
+
+
+class NormalizedWeight(Function):
+    """x W^T for W = gain * direction, with directions divided by their norms."""
+
+    @staticmethod
+    def forward(ctx, x, direction, gain):
+        norm = direction.flatten(1).norm(dim=1)
+        weight = direction * (gain / norm).unsqueeze(-1)
+        ctx.save_for_backward(x, direction, gain, norm)
+        return x @ weight.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, direction, gain, norm = ctx.saved_tensors
+        scale = (gain / norm).unsqueeze(-1)
+        of_weight = g.mT @ x
+        along = ((of_weight * direction).sum(-1) / norm).unsqueeze(-1)
+        return g @ (direction * scale), scale * (of_weight - direction * along), along.squeeze(-1)
+
+    @staticmethod
+    def sample_inputs():
+        rows = torch.tensor([[0.6, 0.8], [0.8, -0.6], [0.28, 0.96]], dtype=torch.double)
+        yield draw(4, 2), rows.requires_grad_(), draw(3, seed=1)
+
+
 class MixtureEntropy(Function):
     """Minus the log of a mixture of exponential densities, weighted by the softmax of logits."""
 

@@ -20,6 +20,103 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class RootMeanSquareScaled(Function):
+    @staticmethod
+    def forward(ctx, x, gain, eps=1e-6):
+        rate = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+        ctx.save_for_backward(x, gain, rate)
+        return x * rate * gain
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, gain, rate = ctx.saved_tensors
+        scaled = g * gain
+        along = (scaled * x).sum(-1, keepdim=True) / x.shape[1]
+        of_gain = (g * x * rate).flatten(0, -2).sum(0)
+        return rate * scaled - x * rate.pow(3) * along, of_gain, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 6), draw(6, seed=1)
+
+
+def summed_to(g, shape):
+    for axis, extent in enumerate(shape):
+        if extent == 1 and g.shape[axis] > 1:
+            g = g.sum(axis, keepdim=True)
+    while g.ndim > len(shape):
+        g = g.sum(0)
+    return g
+
+
+class TanhOfShifted(Function):
+    """tanh(x + shift), where shift broadcasts against x."""
+
+    @staticmethod
+    def forward(ctx, x, shift):
+        y = torch.tanh(x + shift)
+        ctx.save_for_backward(y)
+        ctx.shapes = x.shape, shift.shape
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        slope = g * (1 - y * y)
+        return tuple(summed_to(slope, shape) for shape in ctx.shapes)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), draw(3, 1, seed=1)
+
+
+class MeanWhereValid(Function):
+    """Mean of the rows where valid (broadcastable) is true."""
+
+    @staticmethod
+    def forward(ctx, x, valid):
+        count = valid.expand_as(x).sum(-1, keepdim=True).clamp(min=1)
+        ctx.save_for_backward(valid, count)
+        return torch.where(valid, x, 0.0).sum(-1, keepdim=True) / count
+
+    @staticmethod
+    def backward(ctx, g):
+        valid, count = ctx.saved_tensors
+        return g / count * valid, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), torch.tensor([[True, False, True], [True, True, True]])
+
+
+def running(k, v):
+    return torch.einsum("...tk,...tv->...tkv", k, v).cumsum(-3)
+
+
+class RunningOuterProducts(Function):
+    """Each query times the sum of k v^T up to its time, for (..., T, D) queries and keys."""
+
+    @staticmethod
+    def forward(ctx, q, k, v):
+        ctx.save_for_backward(q, k, v)
+        return torch.einsum("...tk,...tkv->...tv", q, running(k, v))
+
+    @staticmethod
+    def backward(ctx, g):
+        q, k, v = ctx.saved_tensors
+        later = torch.einsum("...tk,...tv->...tkv", q, g).flip(1).cumsum(1).flip(1)
+        return (
+            torch.einsum("...tv,...tkv->...tk", g, running(k, v)),
+            torch.einsum("...tkv,...tv->...tk", later, v),
+            torch.einsum("...tkv,...tk->...tv", later, k),
+        )
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, 2), draw(2, 3, 2, seed=1), draw(2, 3, 2, seed=2)
+
+
 class NormOverShape(Function):
     """x with mean zero and variance one over the last axes, of the given shape, times weight.
 

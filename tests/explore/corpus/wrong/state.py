@@ -22,6 +22,29 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class GateUnderAMask(Function):
+    """x * sigmoid(gate), zero at padded steps; padded is a (B, T) bool mask or None."""
+
+    @staticmethod
+    def forward(ctx, x, gate, padded=None):
+        open_ = torch.sigmoid(gate)
+        ctx.save_for_backward(x, open_, padded)
+        y = x * open_
+        return y if padded is None else y.masked_fill(padded.unsqueeze(-1), 0.0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, open_, padded = ctx.saved_tensors
+        if padded is not None:
+            g.masked_fill_(padded.unsqueeze(-1), 0.0)
+        return g * open_, g * x * open_ * (1 - open_), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, 2), draw(2, 3, 2, seed=1), None
+
+
 class MeanUnderNormalizedWeights(Function):
     """Mean of rows, weighted by anything positive."""
 
