@@ -23,6 +23,7 @@ from gradtool.explore.ignored_option import (
 from gradtool.explore.observed import AtCase, gradients_at, has_options
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
+from gradtool.explore.reading.source import iterations
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.trial import Answer, attempt, stale
 from gradtool.results.report import Coverage, Severity, Verdict
@@ -206,6 +207,10 @@ class _Search:
     def _add_base(self, case: ResolvedCase, variant: Variant) -> None:
         """Keep a variant for `combine`, unless there is one with the same options."""
         bases, point = self._bases[id(case)], variant.point
+        iteration = iterations(self._checkable.obj)
+        changed = {point.names[each.at] for each in variant.options}
+        if iteration and changed and changed <= iteration.counts:
+            return  # More rounds change nothing.
         options = [point.values[at] for at in point.plain]
         if not any(has_options(base.point, options) for base in bases):
             bases.insert(0, variant)  # The last values of an option are the most special ones.

@@ -88,10 +88,10 @@ from gradtool.explore.variants.ranks import below_vmap, longer_shapes
 from gradtool.explore.variants.removed import both_signs, other_lengths
 from gradtool.explore.variants.shares import shares
 from gradtool.explore.variants.spread import spread
-from gradtool.explore.variants.starred import starred
+from gradtool.explore.variants.starred import one_for_each, starred
 from gradtool.explore.variants.tensor_numbers import tensor_numbers
 from gradtool.explore.variants.ties import levels, ties
-from gradtool.explore.variants.values import far, larger, near, reversed_axes, values
+from gradtool.explore.variants.values import falling, far, larger, near, reversed_axes, values
 from gradtool.explore.variants.zeros import at_limits, counts, ends, whole, zeros
 
 Family = Callable[[], Iterator[Variant]]
@@ -207,7 +207,7 @@ def _of_arguments(
             point, optional(checkable, point, points), parameters, known
         ),
         "options with extents": lambda: beside_options(
-            full, plain(full, parameters, known), draws("beside options")
+            full, plain(full, parameters, known), draws("beside options"), known.divided
         ),
         "ignored labels": lambda: ignored(function, full),
         "tensors for numbers": lambda: tensor_numbers(function, full, parameters),
@@ -256,7 +256,9 @@ def _extents(
     function = checkable.obj
     return Extents(
         blocks=(*blocks(function), *integers(full)),
-        fixed=component_axes(function, full) | _chosen_axes(case, full),
+        fixed=component_axes(function, full)
+        | _chosen_axes(case, full)
+        | one_for_each(full, checkable.parameters()),
         names=axis_names(function, full),
         repeats=may_repeat_when_longer(function, full),
         keeps_order=solves(function) and not wording(function).may_be_wide,
@@ -298,6 +300,7 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "far values": lambda: far(point, is_any_size=said.is_stable),
         "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),
+        "falling numbers": lambda: falling(point, needs_order=said.needs_order),
         "constants": lambda: less_special(point, said.may_weigh),
         "learned tensors": lambda: learned(
             function,

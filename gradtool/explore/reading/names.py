@@ -101,6 +101,14 @@ is_optional_tensor = _names(
 )
 """Tells an optional tensor of which a gradient is wanted."""
 
+is_grid = _names(
+    r"(.*_)?(t|ts|times?|dates?|ages?|durations?|grid|knots?|edges?|bins?|boundaries|levels?|nodes?"
+    r"|quantiles?|taus?|breaks?|breakpoints?|cuts?|thresholds?|cutpoints?|xp|xs|starts?|ends?"
+    r"|sigmas?|betas?|alphas?|cum.*|cdf|schedule|positions?|depths?|distances?|eigenvalues|values"
+    r"|lam(bda)?s?|orders?|ranks?|keys?|intervals?|bounds?|lengths?|radii|zs?|z_vals|energies)"
+)
+"""Tells numbers that may have to be in order, as times and the edges of bins do."""
+
 is_statistic = _names(r"(.*_)?(mean|var|std|variance|invstd|rstd)")
 """Tells a statistic of other entries, such as the mean of what was seen before."""
 

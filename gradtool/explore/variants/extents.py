@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gradtool.explore.point import Axis, Growth, Point, Variant
 from gradtool.explore.traits import is_integral, may_be_reordered, repeated, reshaped
 from gradtool.explore.variants.axis_groups import AxisGroup, axis_groups, pairs
-from gradtool.explore.variants.plain import divides_all, is_choice
+from gradtool.explore.variants.plain import fits, is_choice
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 
@@ -78,7 +78,7 @@ def extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[
 
 
 def beside_options(
-    point: Point, options: Iterable[Variant], rng: np.random.Generator
+    point: Point, options: Iterable[Variant], rng: np.random.Generator, divided: Collection[str]
 ) -> Iterator[Variant]:
     """Yield variants of other numbers or another choice among the options, with other extents.
 
@@ -92,9 +92,13 @@ def beside_options(
                 for variant in _together(option.point, [(group, extent)], rng):
                     change = f"{option.change}, and {variant.change}"
                     # Of what fits exactly no part is left out by accident.
-                    new = [variant.point.values[each.at] for each in option.options]
-                    may_raise = not (new and all(divides_all(variant.point, n) for n in new))
-                    yield replace(variant, change=change, growth=None, may_raise=may_raise)
+                    names = [point.names[each.at] for each in option.options]
+                    values = [variant.point.values[each.at] for each in option.options]
+                    is_exact = bool(names) and all(
+                        fits(variant.point, name, value, divided)
+                        for name, value in zip(names, values, strict=True)
+                    )
+                    yield replace(variant, change=change, growth=None, may_raise=not is_exact)
 
 
 def _beside(extent: int, point: Point, option: Variant) -> Iterator[int]:

@@ -151,6 +151,8 @@ def _not_passed(
 ) -> Iterator[Variant]:
     """The call without its last arguments, as far as these are optional tensors or defaults."""
     given = parameters[: point.positional]
+    if any(each.kind is each.VAR_POSITIONAL for each in given):
+        return
     number = len(given)
     while number and _may_be_left(given[number - 1], point, number - 1):
         number -= 1

@@ -109,7 +109,7 @@ def plain(
                     options=[Option(at, full.values[at], change)],
                     is_plain=True,
                     may_raise=_may_raise(full.names[at], others[turn], known.divided)
-                    and not divides_all(full, others[turn]),
+                    and not fits(full, full.names[at], others[turn], known.divided),
                 )
     yield from _several(full, {at: others for at, others in values.items() if others})
 
@@ -254,10 +254,15 @@ def _may_raise(name: str, value: Any, divided: Collection[str]) -> bool:
     )
 
 
-def divides_all(point: Point, value: Any) -> bool:
-    """Return True for an integer of which all extents but those of one are multiples."""
+def fits(point: Point, name: str, value: Any, divided: Collection[str]) -> bool:
+    """Return True for a number of which all extents but those of one are multiples.
+
+    Not for one that is `divided` itself, as an extent that has to be even.
+    """
+    if type(value) is not int or value <= 0 or name in divided:
+        return False
     extents = {extent for _, array in point.arrays() for extent in array.shape if extent > 1}
-    return type(value) is int and value > 0 and not any(extent % value for extent in extents)
+    return not any(extent % value for extent in extents)
 
 
 def _is_more(value: Any, point: Point, at: int) -> bool:

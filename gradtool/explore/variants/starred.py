@@ -6,9 +6,12 @@ import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gradtool.explore.point import Point, Variant
+import numpy as np
+
+from gradtool.explore.point import Axis, Point, Variant
 from gradtool.spelling import plural
 from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.observation import Array
 
 _SHARE = 0.83
 """The new tensor next to the last one: a multiple keeps its sign and its order."""
@@ -29,26 +32,41 @@ def starred(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[V
         return
     last = len(point.values) - 1
     count = len(own)
+    beside = [at for at, axis in one_for_each(point, parameters) if axis == 0]
     if is_continuous(point.values[last].dtype):
+        grown = {at: _with_one_more(point.values[at]) for at in beside}
         more = replace(
             point,
             names=(*point.names, f"{star}[{count}]"),
-            values=(*point.values, point.values[last] * _SHARE),
+            values=(*point.having(grown).values, point.values[last] * _SHARE),
             tensors=(*point.tensors, last + 1),
             tracked=point.tracked | ({last + 1} if last in point.tracked else set()),
             positional=point.positional + 1,
         )
         yield Variant(more, _change(star, count, count + 1))
     if count > 1:
+        cut = {at: point.values[at][:-1].copy() for at in beside}
         fewer = replace(
             point,
             names=point.names[:-1],
-            values=point.values[:-1],
+            values=point.having(cut).values[:-1],
             tensors=tuple(at for at in point.tensors if at != last),
             tracked=point.tracked - {last},
             positional=point.positional - 1,
         )
         yield Variant(fewer, _change(star, count, count - 1))
+
+
+def one_for_each(point: Point, parameters: Sequence[inspect.Parameter]) -> set[Axis]:
+    """The first axes that have an entry for each tensor that ``*args`` receives, as weights do."""
+    before = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    has_star = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    count = len(point.values) - before if has_star else 0
+    return {(at, 0) for at, array in point.arrays() if at < before and array.shape[:1] == (count,)}
+
+
+def _with_one_more(array: Array) -> Array:
+    return np.concatenate([array, array[-1:]])
 
 
 def _change(star: str, before: int, after: int) -> str:

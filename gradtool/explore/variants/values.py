@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_grid
 from gradtool.explore.traits import (
     is_counted,
     is_of_both_signs,
@@ -31,6 +32,9 @@ _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
 _MIXED = (1.0, 6.0, 0.1, 2.5, 0.6)
 """Factors of neighbouring entries."""
+
+_NEARLY_ONE = 0.95
+"""A norm at which powers of a matrix decay slowly."""
 
 _MODERATE_SCALES = (4.0, 2.0)
 
@@ -136,18 +140,28 @@ def larger(point: Point) -> Iterator[Variant]:
 
     A matrix of a norm below one, by which an iteration may contract, keeps such a norm.
     """
+    for at in movable_tensors(point):
+        norm = _contraction(point.values[at])
+        if norm and at in point.tracked:
+            # Rounds that are too few show most where each changes little.
+            scaled = point.values[at] * (_NEARLY_ONE / norm)
+            change = f"the norm of `{point.names[at]}` is {_NEARLY_ONE:g}"
+            yield Variant(point.having({at: scaled}), change)
     for scale in _MODERATE_SCALES:
         for at in movable_tensors(point):
             array = point.values[at]
-            is_free = not _contracts(array) or _contracts(array * scale)
+            is_free = not _contraction(array) or _contraction(array * scale)
             if is_scalable(array) and at in point.tracked and is_free:
                 change = f"values of `{point.names[at]}` are {scale:g} times as large"
                 yield Variant(point.having({at: restored(array, array * scale)}), change)
 
 
-def _contracts(array: Array) -> bool:
-    is_matrix = array.ndim == 2 and array.shape[0] == array.shape[1]
-    return is_matrix and bool(np.linalg.norm(array, 2) < 1)
+def _contraction(array: Array) -> float:
+    """The norm of a square matrix if it is below one, else 0."""
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        return 0.0
+    norm = float(np.linalg.norm(array, 2))
+    return norm if norm < 1 else 0.0
 
 
 def _tiny(point: Point, movable: Sequence[int]) -> Iterator[Variant]:
@@ -158,6 +172,16 @@ def _tiny(point: Point, movable: Sequence[int]) -> Iterator[Variant]:
             made = restored(array, array * _TINY)
             change = f"values of `{point.names[at]}` are {_TINY:g} times as large"
             yield Variant(point.having({at: made}), change)
+
+
+def falling(point: Point, *, needs_order: bool) -> Iterator[Variant]:
+    """Yield variants in which rising numbers fall, unless they have to rise, as times do."""
+    for at, array in point.continuous():
+        names = [trait.name for trait in traits(array)]
+        is_in_order = at in point.tracked and names in (["sorted"], ["descending"])
+        if is_in_order and not needs_order and not is_grid(point.names[at]):
+            change = f"the entries of `{point.names[at]}` are in the opposite order"
+            yield Variant(point.having({at: np.flip(array, -1).copy()}), change)
 
 
 def reversed_axes(point: Point) -> Iterator[Variant]:

@@ -20,6 +20,30 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class WeighedLosses(Function):
+    """The sum of any number of losses, each weighed by its uncertainty."""
+
+    @staticmethod
+    def forward(ctx, log_variances, *losses):
+        ctx.save_for_backward(log_variances, *losses)
+        total = log_variances.sum()
+        for each, loss in zip(log_variances, losses):
+            total = total + torch.exp(-each) * loss.sum()
+        return total
+
+    @staticmethod
+    def backward(ctx, g):
+        log_variances, *losses = ctx.saved_tensors
+        weights = torch.exp(-log_variances)
+        sums = torch.stack([each.sum() for each in losses])
+        rest = [(g * w).expand(each.shape) for w, each in zip(weights, losses, strict=True)]
+        return g * (1 - weights * sums), *rest
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3), draw(2, seed=1), draw(1, 3, seed=2), draw(2, 2, seed=3)
+
+
 def value(k, v):
     d = 0.5 * v - k / v
     return torch.special.ndtr(d) - k.exp() * torch.special.ndtr(d - v)

@@ -33,6 +33,58 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class FixedPointWithFewTerms(Function):
+    """The fixed point of z = tanh(W z + b), for a contraction W, and its adjoint as a series."""
+
+    @staticmethod
+    def forward(ctx, W, b, rounds=200):
+        z = torch.zeros_like(b)
+        for _ in range(rounds):
+            z = torch.tanh(z @ W.mT + b)
+        ctx.save_for_backward(W, z)
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        W, z = ctx.saved_tensors
+        slope, total = 1 - z * z, g
+        for _ in range(12):
+            total = g + (total * slope) @ W
+        return (total * slope).mT @ z, total * slope, None
+
+    @staticmethod
+    def sample_inputs():
+        W = torch.tensor([[0.10, -0.05], [0.03, 0.08]], dtype=torch.double)
+        yield W.requires_grad_(), draw(2, 2, seed=6)
+
+
+class SmallerOfTwoSlopes(Function):
+    """The smaller slope to either side of a cell, zero where they differ in sign."""
+
+    @staticmethod
+    def forward(ctx, u):
+        left, right = u[..., 1:-1] - u[..., :-2], u[..., 2:] - u[..., 1:-1]
+        ctx.save_for_backward(left, right)
+        return torch.where(left.abs() < right.abs(), left, right) * (left * right > 0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        left, right = ctx.saved_tensors
+        g = g * (left * right > 0)
+        of_left, of_right = g * (left < right), g * (left >= right)
+        grad = torch.zeros(*g.shape[:-1], g.shape[-1] + 2, dtype=g.dtype)
+        grad[..., :-2] -= of_left
+        grad[..., 1:-1] += of_left - of_right
+        grad[..., 2:] += of_right
+        return grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([0.0, 0.3, 1.1, 1.5, 2.6, 2.9]).double().requires_grad_(),)
+
+
 class ProductOfRows(Function):
     """The product of each row, whose derivative is a quotient unless an entry is zero."""
 
