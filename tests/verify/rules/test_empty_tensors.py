@@ -28,6 +28,7 @@ def made(forward: Callable[..., Any], backward: Callable[..., Any]) -> type[Func
 
 
 def found(function: type[Function], *shapes: tuple[int, ...]) -> list[Severity]:
+    torch.manual_seed(0)  # By chance, the first slice may be the largest of all.
     case = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     report = check(function, [tuple(case)], select=["GT101", "GT113"])
     assert {finding.rule for finding in report.findings()} <= {"GT113"}
