@@ -134,7 +134,8 @@ _LEARNED = (
 )
 
 _ALL_LEARNED = re.compile(
-    r"\b(both|all)( of them| \w+)? (are |is )?(being )?(train(ed)?|learn(ed)?|optimi[sz]ed)\b"
+    r"\b(both|all)( of them| \w+)? "
+    r"((train|learn)\b|(are|get) (being )?(trained|learned|optimi[sz]ed)\b)"
     r"|\bgradients? (flows?|go(es)?) (in)?to (both|all)\b",
     re.I,
 )
