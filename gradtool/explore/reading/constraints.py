@@ -209,11 +209,18 @@ def _sorts(order: str, keys: str, sign: int, point: Point) -> bool:
 
 
 def _differ(names: tuple[str, str], point: Point) -> bool:
-    """Return True if no entry of an index is at the same place in the other."""
+    """Return True if no entry of an index is at the same place in the other.
+
+    What a mask leaves out may be anything.
+    """
     one, other = (_named(point).get(name) for name in names)
     if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
         return True
-    return one.shape != other.shape or not bool((one == other).any())
+    if one.shape != other.shape:
+        return True
+    masks = [each for _, each in point.arrays() if each.dtype.kind == "b"]
+    kept = [each for each in masks if each.shape == one.shape]
+    return not bool(((one == other) & np.all(kept, axis=0)).any())
 
 
 def _are_apart(name: str, axis: int, point: Point) -> bool:

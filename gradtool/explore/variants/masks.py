@@ -57,9 +57,10 @@ def padded(point: Point) -> Iterator[Variant]:
     masked = [array for at, array in point.arrays() if array.dtype.kind == "b" and array.ndim]
     for mask in masked:
         zeros = {
-            at: np.where(mask.reshape(mask.shape + (1,) * (array.ndim - mask.ndim)), array, 0.0)
-            for at, array in point.continuous()
-            if at in point.tracked and array.shape[: mask.ndim] == mask.shape
+            at: np.where(mask.reshape(mask.shape + (1,) * (array.ndim - mask.ndim)), array, 0)
+            for at, array in point.arrays()
+            if at in point.tracked or array.dtype.kind == "i"
+            if array.shape[: mask.ndim] == mask.shape
         }
         if zeros and not mask.all():
             names = " and ".join(f"`{point.names[at]}`" for at in zeros)

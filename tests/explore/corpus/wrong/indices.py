@@ -20,6 +20,31 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LengthsOfListedEdges(Function):
+    """Lengths of edges from one end to the other, zero for those that only pad the list."""
+
+    @staticmethod
+    def forward(ctx, points, one, other, mask):
+        edge = points[other] - points[one]
+        length = edge.square().sum(-1).sqrt()
+        ctx.save_for_backward(edge, length, one, other, mask)
+        ctx.count = len(points)
+        return length * mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        edge, length, one, other, mask = ctx.saved_tensors
+        pull = (g * mask).unsqueeze(-1) * edge / length.unsqueeze(-1)
+        grad = g.new_zeros(ctx.count, edge.shape[-1])
+        return grad.index_add(0, other, pull).index_add(0, one, -pull), None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        one, other = torch.tensor([0, 0, 1, 2]), torch.tensor([1, 2, 2, 1])
+        yield draw(3, 2), one, other, torch.tensor([True, True, True, False])
+
+
 class RowsRepeated(Function):
     """Each row as often as repeats says, where zeros are allowed."""
 
