@@ -24,11 +24,12 @@ from gradtool.explore.families import (
     of_tensors,
 )
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_epsilon
 from gradtool.explore.reading.source import iterations
 from gradtool.explore.variants.limits import beside_limits
-from gradtool.explore.variants.values import mixed
+from gradtool.explore.variants.values import mixed, small
 
-_FIRST = ("sides of limits", "far values")
+_FIRST = ("small values", "sides of limits", "far values")
 """The families of values that are tried with each option first."""
 
 _OTHERS = (
@@ -89,6 +90,8 @@ def _special_values(
     After the first families comes the other one that is `number` places from their beginning.
     """
     known = _families(checkable, case, base.point, branches)
+    if any(is_epsilon(base.point.names[each.at]) for each in base.options):
+        known["small values"] = lambda: small(base.point)
     others = deque(name for name in _OTHERS if name in known)
     others.rotate(-number)
     names = (*(name for name in _FIRST if name in known), *others)

@@ -19,6 +19,7 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.observed import changed_arguments, exact_gradients, read_as_symmetric
 from gradtool.explore.point import Axis, Point, Variant
 from gradtool.explore.reading.arithmetic import (
+    diagonals,
     divided,
     edges,
     exponents,
@@ -224,7 +225,7 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
         words=words(function, dict(zip(full.names, full.values, strict=True))),
         kept=iteration.counts if iteration else (),
         fixed={at.names[each] for at in points for each in at.tensors},
-        free={name for name in full.names if said.may_be_negative(name)},
+        free={name for name in full.names if said.may_be_negative(name)} | diagonals(function),
         divided=divided(function),
         whole=said.whole(checkable.parameters()),
         tested=tested_for_truth(function),

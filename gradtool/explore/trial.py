@@ -122,7 +122,7 @@ def _changes_argument(
         return False
     seen = function.call(function.primals)
     changed = set(seen.mutated_arguments) - set(seen.declared_dirty)
-    is_new = not variant.is_plain and not at_case.changed
+    is_new = not (variant.is_plain or variant.options or at_case.changed)
     return any(is_new or function.arguments[index].differentiable for index in changed)
 
 
@@ -312,12 +312,16 @@ def _measured(
         if all(map(is_finite, found)):
             claimed = _claimed(function, variant, found)
             differs = has_other_slope(function, cotangents, claimed, seed, floor)
+        elif variant.may_be_outside or variant.names_extents:
+            differs = False
+        elif _is_near(variant.point):
+            is_far_off = _is_near_pole(started.seen.outputs, 1.0, _POLE)
+            differs = not is_far_off and is_smooth(function, cotangents, found, seed)
         else:
-            # Beyond usual values PyTorch's own derivative of forward is not finite either here.
-            may_differ = not (variant.may_be_outside or variant.names_extents)
-            may_differ = may_differ and _is_near(variant.point)
-            may_differ = may_differ and not _is_near_pole(started.seen.outputs, 1.0, _POLE)
-            differs = may_differ and is_smooth(function, cotangents, found, seed)
+            # Beyond usual values PyTorch's own derivative of forward may be no number either.
+            exact = recorded_gradients(function, cotangents) if not variant.is_measured else None
+            is_meant = wording(checkable.obj).is_stable or wording(checkable.obj).is_of_any_size
+            differs = is_meant and exact is not None and any(map(_lacks_number, found, exact))
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 9)
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 9)

@@ -81,6 +81,19 @@ def exponents(function: Any) -> set[str]:
     return {name.id for each in powers for name in ast.walk(each) if isinstance(name, ast.Name)}
 
 
+def diagonals(function: Any) -> set[str]:
+    """Names of diagonals: of what forward passes to ``tril``, ``triu`` and the like."""
+    return {
+        name.id
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("tril", "triu", "diag", "diagonal", "diag_embed", "roll", "rot90")
+        for each in (*node.args, *(keyword.value for keyword in node.keywords))
+        for name in ast.walk(each)
+        if isinstance(name, ast.Name)
+    }
+
+
 def divided(function: Any) -> set[str]:
     """Names in divisions with a rest, as ``width // 2``: forward may need a certain rest."""
     helpers = with_helpers(getattr(function, "forward", function))

@@ -46,7 +46,7 @@ is_count = _names(
 )
 """Tells a number of parts, of rounds or of terms."""
 
-is_signed = _names(r"(.*_)?(shift|offset|diagonal|lag|k|exponent|power|p|order|n)s?")
+is_signed = _names(r"(.*_)?(shift|offset|diagonal|lag|exponent|power|p|order|n)s?")
 """Tells an integer that may be negative."""
 
 is_free_number = _names(

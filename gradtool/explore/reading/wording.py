@@ -69,7 +69,8 @@ _SUMMED = re.compile(r"\.sum_to_size\(\*?(\w+)\.(?:shape|size\(\))")
 _NAMES_LAST_AXIS = re.compile(r"(\(|dim=|, )-1\b")
 
 _NEVER_EMPTY = re.compile(
-    r"\bat least one\b|\bnon-?empty\b|\bnever empty\b|\bno (row|group|segment|sequence)s? is\b"
+    r"(?<!that have )(?<!that has )(?<!which have )(?<!with )\bat least one\b"
+    r"|\bnon-?empty\b|\bnever empty\b|\bno (row|group|segment|sequence)s? is\b"
     r"|\b(every|each) (row|group|segment|sequence|sample)\b[^.;]{0,12}\b(has|keeps|contains)\b"
     r"|\bnot all\b|\bnever all\b",
     re.I,
@@ -103,7 +104,7 @@ _PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
 _QUOTED = re.compile(r"(['\"`])(\w+)\1")
 
 _REAL_OR_COMPLEX = re.compile(
-    r"\breal\b[^.;]{0,24}\bor\b[^.;]{0,12}\bcomplex\b|\breal and complex\b"
+    r"\breal\b[^.;]{0,24}\bor\b[^.;]{0,12}\bcomplex\b|\breal( \([^)]*\))? and complex\b"
     r"|\bcomplex\b[^.;]{0,24}\bor\b[^.;]{0,12}\breal\b|\bcomplex and real\b"
     r"|\bcomplex (also )?(allowed|supported)",
     re.I,

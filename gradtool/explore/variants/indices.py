@@ -17,7 +17,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
-from gradtool.explore.reading.names import is_order
+from gradtool.explore.reading.names import is_count, is_order
 from gradtool.explore.reading.source import nodes
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
@@ -122,7 +122,7 @@ def places_from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]
     extents = sorted({extent for _, array in point.continuous() for extent in array.shape})
     for at in point.plain:
         place = point.values[at]
-        if type(place) is not int or place < 0:
+        if type(place) is not int or place < 0 or is_count(point.names[at]):
             continue
         for extent in (each for each in extents if each > place):
             turned = point.having({at: place - extent})

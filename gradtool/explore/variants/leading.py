@@ -62,10 +62,23 @@ def leading(checkable: Checkable, point: Point, rng: np.random.Generator) -> Ite
 def _places(function: Any, point: Point) -> Iterator[int]:
     """Yield places of one more axis beside the others: 0 for the first, -1 for the last."""
     given, named = _given_axes(point), _named_axes(function)
+    if given and _moves_axes(function, point):
+        named = []  # Those that it names are places of the one that is moved.
     if (named or given) and all(axis < 0 for axis in (*named, *given)):
         yield 0
     if given and not named and min(given) >= 0:
         yield -1
+
+
+def _moves_axes(function: Any, point: Point) -> bool:
+    """Return True for a forward that moves an axis which is an argument to another place."""
+    return any(
+        isinstance(name, ast.Name) and is_axis(name.id) and name.id in point.names
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("movedim", "moveaxis", "transpose", "swapaxes")
+        for name in node.args
+    )
 
 
 def _given_axes(point: Point) -> list[int]:

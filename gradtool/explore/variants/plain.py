@@ -289,8 +289,8 @@ def _other_values(
         if type(value) is int and names.is_part_size(name) and value > longest > _SMALL_BLOCK:
             yield _SMALL_BLOCK
         yield from _others(value, words, step)
-        is_free = name in free or names.is_free_number(name)
-        is_signed = names.is_signed(name) if type(value) is int else is_free
+        of_kind = names.is_signed if type(value) is int else names.is_free_number
+        is_signed = name in free or of_kind(name)
         if type(value) in (int, float) and value > 0 and is_signed:
             yield -value
 

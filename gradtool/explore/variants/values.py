@@ -135,6 +135,17 @@ def mixed(point: Point) -> Iterator[Variant]:
         yield Variant(point.having(made), "entries have very different sizes")
 
 
+def small(point: Point) -> Iterator[Variant]:
+    """Yield a variant whose values are all smaller than what guards a division."""
+    scaled = {
+        at: point.values[at] * _SCALES[-2]
+        for at in movable_tensors(point)
+        if at in point.tracked and is_scalable(point.values[at])
+    }
+    if scaled:
+        yield Variant(point.having(scaled), "values are about a thousand times smaller")
+
+
 def larger(point: Point) -> Iterator[Variant]:
     """Yield variants of which one tensor has larger values, but not much larger ones.
 

@@ -81,9 +81,13 @@ def zeros(point: Point, rng: np.random.Generator, edges: Collection[str]) -> Ite
         is_free = is_of_both_signs(array) and not intended_traits(array)
         if is_row and is_free and at in point.tracked:
             holed = array.copy()
+            is_in_order = bool(traits(array))
             column = rng.integers(0, array.shape[-1], array.shape[:-1])
+            column = np.abs(array).argmin(-1) if is_in_order else column  # It stays in order.
             np.put_along_axis(holed, np.expand_dims(column, -1), 0.0, axis=-1)
             yield Variant(point.having({at: holed}), f"`{point.names[at]}` contains zeros")
+            if is_in_order:
+                continue
             empty = array.copy()
             empty[(0,) * (array.ndim - 1)] = 0.0
             yield Variant(point.having({at: empty}), f"`{point.names[at]}` contains a row of zeros")

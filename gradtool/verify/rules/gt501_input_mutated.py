@@ -76,6 +76,9 @@ _STATE = re.compile(
 )
 """Names of inputs that a Function updates at each call."""
 
+_ALL_UPDATED = r"\b(buffers|statistics|averages)\b[^.;]*\b(updated|overwritten)\b"
+"""Matches a clause about all of them."""
+
 
 def _check(subject: Subject) -> Answer:
     flaws = tuple(_flaws(subject))
@@ -103,9 +106,12 @@ def _severity(argument: Argument, docstrings: str) -> Severity | None:
 
 
 def _says_updated(name: str, docstrings: str) -> bool:
-    """Return True if a clause about an argument calls it a buffer, or says that it is updated."""
+    """Return True if a clause calls an argument a buffer, or says that it is updated.
+
+    One about running buffers or statistics may leave out their names.
+    """
     clause = rf"\b{re.escape(name)}\b[^.;]*\b(buffers?|updated|overwritten)\b"
-    return re.search(clause, docstrings, re.IGNORECASE) is not None
+    return bool(re.search(f"{clause}|{_ALL_UPDATED}", docstrings, re.IGNORECASE))
 
 
 RULE = Rule(

@@ -24,6 +24,32 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LikelihoodOfFirstRanks(Function):
+    """Minus the log probability of an order, of which the first k ranks count."""
+
+    @staticmethod
+    def forward(ctx, scores, order, k=2):
+        ranked = scores.gather(1, order)
+        rest = ranked.flip(1).logcumsumexp(1).flip(1)
+        ctx.save_for_backward(ranked, order, rest)
+        ctx.k = k
+        return (rest[:, :k] - ranked[:, :k]).sum(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        ranked, order, rest = ctx.saved_tensors
+        slope = torch.zeros_like(ranked)
+        for j in range(ctx.k):
+            slope[:, j:] += (ranked[:, j:] - rest[:, j : j + 1]).exp()
+            slope[:, j] -= 1
+        return g[:, None] * torch.zeros_like(ranked).scatter(1, order, slope), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 4), torch.tensor([[2, 0, 3, 1], [3, 2, 1, 0]]), 2
+
+
 class LastOfEachSequence(Function):
     """log of the sum of exponentials of the steps (B, T) up to lengths, 1 <= length <= T."""
 

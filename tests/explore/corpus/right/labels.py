@@ -21,6 +21,34 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class OrderedClasses(Function):
+    """Negative log likelihood of ordered classes between cutpoints that increase."""
+
+    @staticmethod
+    def forward(ctx, score, cutpoints, classes):
+        ends = F.pad(cutpoints, (1, 0), value=-50.0)
+        ends = F.pad(ends, (0, 1), value=50.0)
+        above, below = (torch.sigmoid(ends[classes + k] - score) for k in (1, 0))
+        mass = above - below
+        ctx.save_for_backward(above, below, mass, classes)
+        ctx.count = len(cutpoints)
+        return -mass.log().sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        above, below, mass, classes = ctx.saved_tensors
+        of_above, of_below = g * above * (1 - above) / mass, g * below * (1 - below) / mass
+        ends = g.new_zeros(ctx.count + 2)
+        ends = ends.index_add(0, classes + 1, -of_above).index_add(0, classes, of_below)
+        return of_above - of_below, ends[1:-1], None
+
+    @staticmethod
+    def sample_inputs():
+        cutpoints = torch.tensor([-0.7, 0.2, 1.1], dtype=torch.double, requires_grad=True)
+        yield draw(4), cutpoints, torch.tensor([0, 3, 1, 2])
+
+
 class RisksInOrder(Function):
     """Mean logarithm of the sum of risks (N,) so far at times (N,), which must not ascend."""
 

@@ -22,6 +22,36 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class StandardizedBatch(Function):
+    """Columns by their statistics; running statistics are updated in place while training."""
+
+    @staticmethod
+    def forward(ctx, x, rm, rv, training=True):
+        if training:
+            mean, var = x.mean(0), x.var(0, unbiased=False)
+            rm.mul_(0.9).add_(0.1 * mean)
+            rv.mul_(0.9).add_(0.1 * var)
+        else:
+            mean, var = rm.clone(), rv.clone()
+        rate = (var + 1e-3).rsqrt()
+        y = (x - mean) * rate
+        ctx.save_for_backward(y, rate)
+        ctx.training = training
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        y, rate = ctx.saved_tensors
+        if ctx.training:
+            g = g - g.mean(0) - y * (g * y).mean(0)
+        return g * rate, None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), torch.zeros(2).double(), torch.ones(2).double(), False
+
+
 class CenteredByRunningMean(Function):
     """Center a batch and update its running mean in place."""
 

@@ -20,6 +20,31 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class DiscountedSums(Function):
+    """s_t = x_t + rate * s_{t+1} along dim."""
+
+    @staticmethod
+    def forward(ctx, x, rate, dim=-1):
+        steps = x.movedim(dim, 0)
+        sums = [torch.zeros_like(steps[0])]
+        for t in reversed(range(steps.shape[0])):
+            sums.append(steps[t] + rate * sums[-1])
+        ctx.rate, ctx.dim = rate, dim
+        return torch.stack(sums[:0:-1]).movedim(0, dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        sums = [torch.zeros_like(g.transpose(ctx.dim, 0)[0])]
+        for each in g.transpose(ctx.dim, 0):
+            sums.append(each + ctx.rate * sums[-1])
+        return torch.stack(sums[1:]).movedim(0, ctx.dim), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), 0.9
+        yield draw(3, 4), 0.8, 0
+
+
 class SpreadChannels(Function):
     """Channels (N, C * a * b, H, W) spread to (N, C, H * a, W * b); backward swaps a and b."""
 

@@ -16,6 +16,24 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class WeighedChannels(Function):
+    """Sums of channels, for real (cosine domain) and complex (Fourier domain) weights and x."""
+
+    @staticmethod
+    def forward(ctx, weights, x):
+        ctx.save_for_backward(weights, x)
+        return (weights.unsqueeze(-1) * x).sum(0)
+
+    @staticmethod
+    def backward(ctx, g):
+        weights, x = ctx.saved_tensors
+        return (g * x).sum(-1), weights.unsqueeze(-1) * g
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3), draw(3, 4)
+
+
 class MeanOfGroups(Function):
     """Means of the rows (N, C) of each group, whose sizes are kept in a byte."""
 

@@ -17,6 +17,28 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class LossOfLiveRows(Function):
+    """A loss of the valid entries, averaged over the rows that have at least one of them."""
+
+    @staticmethod
+    def forward(ctx, x, mask):
+        share = x.masked_fill(~mask, -1e9).softmax(-1) * mask
+        ctx.save_for_backward(share)
+        return share.square().sum() / mask.any(-1).sum().clamp(min=1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (share,) = ctx.saved_tensors
+        slope = 2 * share * (share - share.square().sum(-1, keepdim=True))
+        return g * slope / len(share), None
+
+    @staticmethod
+    def sample_inputs():
+        mask = torch.tensor([[True, True, False], [True, True, True]])
+        yield draw(2, 3), mask
+
+
 class TokenLoss(Function):
     """Cross entropy averaged over the tokens whose label is not ignored, but divided by all."""
 

@@ -21,6 +21,51 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class SoftplusOfProducts(Function):
+    """log(1 + exp(gain * x)) / gain for a positive gain."""
+
+    @staticmethod
+    def forward(ctx, x, gain):
+        z = gain * x
+        ctx.save_for_backward(x, gain)
+        return (z.clamp(min=0) + torch.log1p(torch.exp(-z.abs()))) / gain
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, gain = ctx.saved_tensors
+        z = gain * x
+        share = z.exp() / (1 + z.exp())
+        of_gain = x * share / gain - torch.nn.functional.softplus(z) / gain**2
+        return g * share, (g * of_gain).sum()
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.linspace(-3, 3, 7, dtype=torch.double, requires_grad=True)
+        yield x, torch.tensor(1.7, dtype=torch.double, requires_grad=True)
+
+
+class UnitRowsAboveAFloor(Function):
+    """Rows divided by their norms, or by eps where these are smaller."""
+
+    @staticmethod
+    def forward(ctx, x, eps=1e-6):
+        norm = x.norm(dim=-1, keepdim=True).clamp(min=eps)
+        ctx.save_for_backward(x / norm, norm)
+        return x / norm
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        unit, norm = ctx.saved_tensors
+        return (g - unit * (g * unit).sum(-1, keepdim=True)) / norm, None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[0.4, -0.9, 0.3], [-0.2, 0.5, 1.1]], dtype=torch.double)
+        yield (x.requires_grad_(),)
+
+
 def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
