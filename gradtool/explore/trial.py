@@ -297,6 +297,8 @@ def _measured(
     floor: float,
 ) -> Trial:
     """The trial of a variant at which only evaluations show the derivative."""
+    if _is_near_pole(started.seen.outputs, 1.0, _POLE):
+        return Trial(Answer.REFUSED, 1)
     cotangents = cotangents_of(started.seen, seed)
     try:
         found = started.gradients(cotangents)
@@ -315,8 +317,7 @@ def _measured(
         elif variant.may_be_outside or variant.names_extents:
             differs = False
         elif _is_near(variant.point):
-            is_far_off = _is_near_pole(started.seen.outputs, 1.0, _POLE)
-            differs = not is_far_off and is_smooth(function, cotangents, found, seed)
+            differs = is_smooth(function, cotangents, found, seed)
         else:
             # Beyond usual values PyTorch's own derivative of forward may be no number either.
             exact = recorded_gradients(function, cotangents) if not variant.is_measured else None
