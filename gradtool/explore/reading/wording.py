@@ -136,7 +136,7 @@ _LEARNED = (
 
 _ALL_LEARNED = re.compile(
     r"\b(both|all)( of them| \w+)? "
-    r"((train|learn)\b|(are|get) (being )?(trained|learned|optimi[sz]ed)\b)"
+    r"((train|learn)\b|(are|get|be) (being )?(trained|learned|optimi[sz]ed)\b)"
     r"|\bgradients? (flows?|go(es)?) (in)?to (both|all)\b",
     re.I,
 )
@@ -399,7 +399,8 @@ class Wording:
     def may_broadcast(self, name: str) -> bool:
         """Return True if a docstring calls an argument, or all of them, broadcastable."""
         clauses = self._about_broadcasting
-        return bool(_ALL.search(clauses) or re.search(rf"\b{re.escape(name)}\b", clauses))
+        is_any = _ALL.search(clauses) or "with broadcasting" in self.docstrings
+        return bool(is_any or re.search(rf"\b{re.escape(name)}\b", clauses))
 
     @cached_property
     def _about_broadcasting(self) -> str:

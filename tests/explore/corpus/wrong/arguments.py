@@ -95,7 +95,7 @@ class CountsAboveBackground(Function):
 
 
 class MutualAgreement(Function):
-    """Squared distance of two predictions. In co-training both networks learn from it."""
+    """Squared distance of two predictions, mine and other. Both may be trained."""
 
     @staticmethod
     def forward(ctx, mine, other):
