@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
 
 from msgspec import structs
 
@@ -26,6 +25,7 @@ from gradtool.explore.families import (
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_epsilon
 from gradtool.explore.reading.source import iterations
+from gradtool.explore.variants.extents import in_turns
 from gradtool.explore.variants.limits import beside_limits
 from gradtool.explore.variants.values import mixed, small
 
@@ -77,7 +77,7 @@ def combined(
         _special_values(checkable, case, base, branches, number)
         for number, base in enumerate(bases)
     ]
-    for name, variant in _in_turns(streams):
+    for name, variant in in_turns(streams):
         if kept(variant):
             yield name, variant
 
@@ -95,7 +95,7 @@ def _special_values(
     others = deque(name for name in _OTHERS if name in known)
     others.rotate(-number)
     names = (*(name for name in _FIRST if name in known), *others)
-    for name, variant in _in_turns([_named(name, known[name]) for name in names]):
+    for name, variant in in_turns([_named(name, known[name]) for name in names]):
         yield name, _with_options(variant, base)
 
 
@@ -127,9 +127,3 @@ def _with_options(variant: Variant, base: Variant) -> Variant:
 def _named(name: str, family: Family) -> Iterator[Named]:
     for variant in family():
         yield name, variant
-
-
-def _in_turns(streams: Sequence[Iterator[Named]]) -> Iterator[Named]:
-    """Yield the first of each stream, then the second of each."""
-    rows = chain.from_iterable(zip_longest(*streams))
-    yield from (each for each in rows if each is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, permutations, product, zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -17,6 +17,8 @@ from gradtool.explore.variants.axis_groups import AxisGroup, axis_groups, pairs
 from gradtool.explore.variants.plain import fits, is_choice
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
+
+_T = TypeVar("_T")
 
 _BEYOND = (257, 129)
 """Extents beyond those that a byte or a block of a kernel can hold, the better one first."""
@@ -156,8 +158,8 @@ def _of_parts(
     yield from _in_pairs(point, group, known, rng)
 
 
-def in_turns(streams: Sequence[Iterator[Variant]]) -> Iterator[Variant]:
-    """Yield the first variant of each of some streams, then the second of each."""
+def in_turns(streams: Sequence[Iterator[_T]]) -> Iterator[_T]:
+    """Yield the first item of each of some streams, then the second of each."""
     rows = chain.from_iterable(zip_longest(*streams))
     yield from (each for each in rows if each is not None)
 
