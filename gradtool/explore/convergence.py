@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.excuses import function_at
+from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point
 from gradtool.explore.reading.source import Iteration, iterations, with_helpers
 from gradtool.verify.protocol.observation import Array
@@ -37,12 +37,12 @@ def has_converged(checkable: Checkable, point: Point) -> bool:
         return False
     counts, counters = _counts(iteration, point), _counters(checkable, iteration)
     try:
-        before = _outputs(checkable, point)
+        before = outputs_at(checkable, point)
         # One more, too: values may come back in turns.
         for more in (_one_more, _twice):
             longer = point.having({at: more(n) for at, n in counts.items()})
             with _with_more(counters, more):
-                if not all(map(_is_same, before, _outputs(checkable, longer))):
+                if not all(map(_is_same, before, outputs_at(checkable, longer))):
                     return False
     except Exception:  # The user's forward may raise anything.
         return False
@@ -64,11 +64,6 @@ def _counts(iteration: Iteration, point: Point) -> dict[int, int]:
         for at in point.plain
         if point.names[at] in iteration.counts and type(point.values[at]) is int
     }
-
-
-def _outputs(checkable: Checkable, point: Point) -> Sequence[Array | None]:
-    function = function_at(checkable, point)
-    return function.evaluate(function.primals)
 
 
 def _is_same(one: Array | None, other: Array | None) -> bool:

@@ -149,21 +149,25 @@ def _counts(exact: Array, axis: int) -> Array:
 
 
 def _output_shapes(checkable: Checkable, point: Point) -> list[Shape | None]:
-    function = function_at(checkable, point)
-    return [None if out is None else out.shape for out in function.evaluate(function.primals)]
+    return [None if out is None else out.shape for out in outputs_at(checkable, point)]
 
 
 def has_same_outputs(checkable: Checkable, one: Point, other: Point) -> bool:
     """Return True if forward gives the same at two points; False where it raises."""
     try:
-        functions = [function_at(checkable, each) for each in (one, other)]
-        found = [each.evaluate(each.primals) for each in functions]
+        found = [outputs_at(checkable, each) for each in (one, other)]
     except Exception:  # The user's forward may raise anything.
         return False
     return all(
         a is b is None or (a is not None and b is not None and np.array_equal(a, b))
         for a, b in zip(*found, strict=False)
     )
+
+
+def outputs_at(checkable: Checkable, point: Point) -> Sequence[Array | None]:
+    """The outputs of forward at a point. Raises what the user's code raises."""
+    function = function_at(checkable, point)
+    return function.evaluate(function.primals)
 
 
 def function_at(checkable: Checkable, point: Point) -> FunctionDifferentiable:

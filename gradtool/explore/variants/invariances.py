@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.excuses import function_at
+from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.traits import is_integral, traits
 from gradtool.verify.protocol.observation import Array
@@ -72,10 +72,7 @@ def _moved(checkable: Checkable, point: Point, at: int) -> Iterator[Variant]:
 def _same_outputs(checkable: Checkable, one: Point, other: Point) -> bool:
     """Return True if forward computes the same at two points, but for roundings."""
     try:
-        outputs = [
-            each.evaluate(each.primals)
-            for each in (function_at(checkable, one), function_at(checkable, other))
-        ]
+        outputs = [outputs_at(checkable, each) for each in (one, other)]
     except Exception:  # The user's forward may raise anything.
         return False
     return all(map(_is_same, *outputs))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.excuses import function_at
+from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import nodes
@@ -97,8 +97,7 @@ def _is_stacked(checkable: Checkable, stack: Point, chosen: list[int], place: in
         for number in range(stack.values[chosen[0]].shape[place])
     ]
     try:
-        functions = [function_at(checkable, each) for each in (stack, *parts)]
-        whole, *single = [each.evaluate(each.primals) for each in functions]
+        whole, *single = [outputs_at(checkable, each) for each in (stack, *parts)]
     except Exception:  # The user's forward may raise anything.
         return False
     return all(

@@ -21,7 +21,7 @@ from gradtool.adapters.common.executable_lines import tracing
 from gradtool.adapters.library import library
 from gradtool.cases.inference.bounds import side
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.excuses import function_at
+from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.reading.comparisons import compared_with_none, tested_for_none
 from gradtool.explore.reading.documented_shapes import shape_of
@@ -258,8 +258,7 @@ def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[
 def _returned(checkable: Checkable, point: Point) -> list[Shape]:
     """Shapes of the outputs: what forward returns may be the state that the next call takes."""
     try:
-        function = function_at(checkable, point)
-        outputs = function.evaluate(function.primals)
+        outputs = outputs_at(checkable, point)
     except Exception:  # The user's forward may raise anything.
         return []
     return [output.shape for output in reversed(outputs) if output is not None]
