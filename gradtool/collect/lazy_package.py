@@ -12,14 +12,42 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 SOURCE = b"""
-def __getattr__(name):
-    from gradtool.collect.lazy_package import attribute
-    return attribute(__name__, __file__, name)
+import sys
+from gradtool.collect.lazy_package import LazyPackage
+sys.modules[__name__].__class__ = LazyPackage
 """
 """The code that takes the place of that of a package."""
+
+
+class LazyPackage(ModuleType):
+    """A package that imports what it binds to a name when that is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Import what the package binds to a name.
+
+        Raises:
+            AttributeError: It binds nothing to it, and has no such module.
+        """
+        return attribute(self.__name__, str(self.__file__), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, but for a module that the package binds something else to.
+
+        Python sets each module of a package when it is imported, before the package's own code
+        goes on to bind ``from .solve import solve``.
+        """
+        if not (isinstance(value, ModuleType) and _binds_other(self, name)):
+            super().__setattr__(name, value)
+
+
+def _binds_other(package: ModuleType, name: str) -> bool:
+    """Return True if a package imports what it binds to a name from one of its modules."""
+    source = next(_sources(package.__name__, str(package.__file__), name), None)
+    return source is not None and source[1] is not None
 
 
 def attribute(package: str, file: str, name: str) -> Any:

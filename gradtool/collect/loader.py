@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import itertools
 import re
 import sys
 import traceback
@@ -189,11 +190,14 @@ class Loader:
         name: str,
         tries: Iterable[Iterable[str]],
     ) -> LoadedModule | None:
-        """Import a slice, in each try without the code of these files, until one succeeds."""
-        part = sliced(source, tree)
-        if part is None:
-            return None
-        for left_out in tries:
+        """Import a slice, in each try without the code of these files, until one succeeds.
+
+        What leads to a Function is left out if the slice fails with it.
+        """
+        parts = {sliced(source, tree, with_callers=each): None for each in (True, False)}
+        for part, left_out in itertools.product(parts, tries):
+            if part is None:
+                continue
             # A root of its own: other files must not find modules that are incomplete.
             root = ImportRoot(folder)
             root.read.update(dict.fromkeys(left_out, lazy_package.SOURCE))

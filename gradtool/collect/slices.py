@@ -13,12 +13,23 @@ from collections.abc import Iterable
 from gradtool.collect.declared import declared_functions
 from gradtool.collect.replacement import bound_names, first_line
 
+_LEVELS = 3
+"""Calls between a function of the module and a Function that it leads to."""
 
-def sliced(source: bytes, tree: ast.Module, named: Iterable[str] = ()) -> bytes | None:
+
+def sliced(
+    source: bytes, tree: ast.Module, named: Iterable[str] = (), *, with_callers: bool = False
+) -> bytes | None:
     """Cut a source down to what its Functions, and the `named` callables, need.
 
     A statement is kept if it binds a name that a kept one uses, or changes what such a name holds.
     None if there is no Function.
+
+    Args:
+        source: The source of the module.
+        tree: Its tree.
+        named: Callables to keep.
+        with_callers: Keep functions and classes that lead to a Function, too: they show arguments.
     """
     # A base that comes from elsewhere may be a Function.
     declared = declared_functions(tree) or declared_functions(
@@ -28,7 +39,7 @@ def sliced(source: bytes, tree: ast.Module, named: Iterable[str] = ()) -> bytes 
     wanted |= {name.partition(".")[0] for name in named}
     if not wanted:
         return None
-    kept = _reached(tree, wanted)
+    kept = _reached(tree, _with_callers(tree, wanted) if with_callers else wanted)
     lines = source.split(b"\n")
     for statement in tree.body:
         if statement not in kept:
@@ -36,6 +47,16 @@ def sliced(source: bytes, tree: ast.Module, named: Iterable[str] = ()) -> bytes 
             last = statement.end_lineno or statement.lineno
             lines[first - 1 : last] = [b""] * (last - first + 1)
     return b"\n".join(lines)
+
+
+def _with_callers(tree: ast.Module, wanted: set[str]) -> set[str]:
+    """The names, and those of the functions and classes that use them, or that use these."""
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    defined = {each.name: _used(each) for each in tree.body if isinstance(each, kinds)}
+    names = set(wanted)
+    for _ in range(_LEVELS):
+        names |= {name for name, used in defined.items() if used & names}
+    return names
 
 
 def _reached(tree: ast.Module, wanted: set[str]) -> list[ast.stmt]:

@@ -71,11 +71,13 @@ RIGHT = {
         "CachedWeightLinear",
     ],
     "callers": ["Reversible", "TreeSum", "Combined", "Contracted", "Mapped", "Delayed", "Headroom"],
+    "factories": ["Message"],
     "given": ["Blended", "Exchanged", "OfArrays", "WithGradient"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
     "iterations": ["CubeRoot", "LogOdds"],
     "positions": ["DifferenceAlong", "SwappedHalves", "Parabola", "AngleOf"],
+    "solvers": ["Solution", "Pushed"],
     "sparse": ["SparseProduct", "DroppedEdges"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
 }

@@ -252,3 +252,28 @@ def test_a_function_whose_decorator_fails_is_stood_in_for(folder: Path) -> None:
     assert sorted(names(loaded)) == ["Scale", "Tuned"]
     with loaded.active(), pytest.raises(StandInError, match="has no attribute 'tuned'"):
         loaded.module.factor()
+
+
+def test_a_package_that_is_left_out_gives_a_function_named_as_its_module(folder: Path) -> None:
+    (folder / "pkg").mkdir()
+    (folder / "pkg" / "__init__.py").write_text("from .solve import solve\nraise OSError\n")
+    (folder / "pkg" / "solve.py").write_text("TWO = 2.0\ndef solve(): return TWO\n")
+    source = "import torch\nfrom pkg.solve import TWO\nfrom pkg import solve\nFACTOR = solve()\n"
+    (folder / "pkg" / "ops.py").write_text(source + FUNCTION)
+    loaded = Loader().load(folder / "pkg" / "ops.py")
+    assert loaded.module.FACTOR == 2.0
+
+
+def test_a_slice_keeps_what_leads_to_a_function(folder: Path) -> None:
+    callers = "def scale(x: torch.Tensor):\n    return Scale.apply(x)\n\ndef other(): pass\n"
+    loaded = load(folder, f"import torch\nFACTOR = int(2.5)\n{callers}\nWORKERS = int('four')\n")
+    assert loaded.failure is not None
+    assert callable(loaded.module.scale)
+    assert not hasattr(loaded.module, "other")
+
+
+def test_a_slice_does_without_a_caller_that_fails(folder: Path) -> None:
+    caller = "class Layer(None):\n    def forward(self, x): return Scale.apply(x)\n"
+    loaded = load(folder, f"import torch\nFACTOR = int(2.5)\n{caller}\n")
+    assert names(loaded) == ["Scale"]
+    assert not hasattr(loaded.module, "Layer")

@@ -158,17 +158,36 @@ class Climb:
 
     def run(self) -> Step | None:
         """The step that came furthest; it is done if the search succeeded."""
-        best = None
+        best = furthest = None
         for site, draft in self._starts():
             step = self._step(draft, site)
             if step and (best is None or step.height > best.height):
                 best = step
         while best is not None and not best.is_done and self._is_open:
-            higher = self._repaired(best) or self._corrected(best) or self._higher(best)
+            higher = self._beyond(best)
             if higher is None:
                 break
+            if furthest is None or best.height > furthest.height:
+                furthest = best
             best = replace(higher, is_corrected=higher.is_corrected or best.is_corrected)
-        return best
+        if best is None or best.is_done or furthest is None:
+            return best
+        return max(best, furthest, key=lambda step: step.height)
+
+    def _beyond(self, best: Step) -> Step | None:
+        """The step that leads on from the best one, or else from one that a correction overcame."""
+        if best.trial.lacks:
+            return self._otherwise() or self._higher(best)
+        onward = self._repaired(best) or self._corrected(best) or self._higher(best)
+        return onward or self._otherwise()
+
+    def _otherwise(self) -> Step | None:
+        """The step with another correction of an earlier refusal: an option of several."""
+        for start in reversed(self._overcome):
+            step = self._corrected(start) if self._is_open else None
+            if step is not None:
+                return step
+        return None
 
     @property
     def _is_open(self) -> bool:
@@ -233,8 +252,10 @@ class Climb:
                 return None
             draft = (*start.draft[:at], value, *start.draft[at + 1 :])
             step = self._step(self._settled(draft), start.site)
+            if step is None or step.trial.missed:
+                continue
             earlier = (start, *self._overcome)
-            if step and (step.is_done or not any(_says_the_same(step, e, at) for e in earlier)):
+            if step.is_done or not any(_says_the_same(step, e, at) for e in earlier):
                 self._overcome.append(start)
                 return replace(step, is_corrected=True)
         return None
@@ -280,7 +301,8 @@ class Climb:
         if found := _COMPLEX.search(reason):
             yield _complex(step.draft, int(found[1]))
         said = step.trial.refusal or ""
-        words = [] if _SCALAR.search(said) else _words(said)
+        is_about_values = not (_SCALAR.search(said) or step.trial.missed or step.trial.lacks)
+        words = _words(said) if is_about_values else []
         sizes = [n for n in map(int, _NUMBER.findall(reason)) if 0 < n <= _LARGEST_SIZE]
         order = self._order(f"{step.trial.line} {reason}")
         for at in order:

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from gradtool.adapters.library import library
-from gradtool.cases.inference.roles import plain_values
+from gradtool.cases.inference.roles import plain_values, takes_tensor
+from gradtool.cases.inference.stand_ins import matrices
 
 _EXTENTS = (4, 6, 8)
 """Numbers in place of extents such as ``in_features``, a different one for each."""
@@ -54,6 +57,30 @@ def made_by_functions(cls: type[Any]) -> Iterator[Any]:
                 yield made
 
 
+def made_by_methods(cls: type[Any]) -> list[Any]:
+    """Objects that the class methods of a class make of a tensor, such as a matrix.
+
+    Such a class is not constructed by its name: that may leave it half prepared if it is abstract.
+    """
+    methods = inspect.getmembers(cls, inspect.ismethod)
+    made = [_made_of_tensor(method) for name, method in methods if _may_make(name)]
+    return [each for each in made if isinstance(each, cls)]
+
+
+def _may_make(name: str) -> bool:
+    return not name.startswith("_") and not _REACHES_OUT.fullmatch(name)
+
+
+def _made_of_tensor(method: Callable[..., Any]) -> Any:
+    """What a method returns for a tensor; None if its first parameter is none, or it raises."""
+    try:
+        first = next(iter(inspect.signature(method).parameters.values()), None)
+        is_maker = first is not None and takes_tensor(first)
+        return method(**likely_arguments(method)) if is_maker else None
+    except Exception:  # The user's method may raise anything.
+        return None
+
+
 def _no_arguments(_: type[Any]) -> dict[str, Any]:
     return {}
 
@@ -70,6 +97,9 @@ def likely_arguments(cls: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _likely(parameter: inspect.Parameter, extents: Iterator[int]) -> Any:
-    """A plain value for a parameter by its name or its annotation; else an extent."""
+    """A plain value or a matrix for a parameter by its name or its annotation; else an extent."""
+    if takes_tensor(parameter):
+        entries = matrices("positive definite", (_EXTENTS[0], _EXTENTS[0]))
+        return library().tensor(np.array(entries)).requires_grad_()
     values = plain_values(parameter)
     return next(extents) if not values else values[0]

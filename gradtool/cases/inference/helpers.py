@@ -1,4 +1,4 @@
-"""Helpers: the functions that forward calls, of its module, of its class or imported by name."""
+"""Helpers: the functions that forward calls, of its module or class, imported, or of a factory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def helpers_of(
         cls: The class that it is defined in.
         module: The module around that.
         text: The source of the module.
-        namespace: The globals of forward.
+        namespace: The globals of forward, and the variables of the functions around it.
     """
     own = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
     own |= {f"{cls.name}.{e.name}": e for e in cls.body if isinstance(e, ast.FunctionDef)}
@@ -40,12 +40,28 @@ def helpers_of(
         name = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
         if name in own:
             found[name] = Helper(own[name], ast.get_source_segment(text, own[name]) or "")
-        elif inspect.isfunction(namespace.get(name)) and (made := _imported(namespace[name])):
+        elif name and (made := _imported(_called(name, namespace))):
             found[name] = made
     return found
 
 
+def _called(name: str, namespace: Mapping[str, Any]) -> Any:
+    """The function of a name, or of a module: ``kernels.add``. None if there is none."""
+    first, *rest = name.split(".")
+    found = namespace.get(first)
+    for part in rest:
+        found = vars(found).get(part) if inspect.ismodule(found) else None
+    is_of_users = inspect.isfunction(found) and not found.__module__.startswith(_LIBRARIES)
+    return found if is_of_users else None
+
+
+_LIBRARIES = ("gradtool.", "numpy.", "torch.")
+"""Modules whose functions take whatever the arguments of a Function are."""
+
+
 def _imported(function: Any) -> Helper | None:
+    if function is None:
+        return None
     text, node = definition(function)
     return Helper(node, text) if isinstance(node, ast.FunctionDef) else None
 

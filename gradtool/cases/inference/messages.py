@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gradtool.cases.inference.drafts import Draft, is_floating, is_same, shape_of
-from gradtool.cases.inference.stand_ins import matrices
+from gradtool.cases.inference.stand_ins import is_stand_in, matrices, smooth
 from gradtool.config.tensor_spec import is_tensor
 
 _CUE = re.compile(
@@ -71,6 +71,7 @@ def corrections(names: Sequence[str], draft: Draft, said: Said) -> Iterator[tupl
     """Yield positions with the values that a refusal asks for there, the likeliest first."""
     found = [*_options(names, draft, said), *_types(names, said.message)]
     found += [*_squares(draft, said.message), *_complex(names, draft, said.message)]
+    found += _functions(draft, said.message)
     yield from ((at, value) for at, value in found if not is_same(value, draft[at]))
 
 
@@ -121,6 +122,22 @@ def _types(names: Sequence[str], message: str) -> Iterator[tuple[int, Any]]:
         if found["name"] in names:
             values = _OF_TYPE.get(found["type"].lower(), ())
             yield from ((names.index(found["name"]), value) for value in values)
+
+
+_FUNCTION = re.compile(
+    r"\b(?:must|should|has to|needs to|is expected to) be (?:a |an )?(?:plain |python )?function\b",
+    re.IGNORECASE,
+)
+"""Matches ``must be a function``, which an object that can be called is not."""
+
+
+def _functions(draft: Draft, message: str) -> Iterator[tuple[int, Any]]:
+    """Yield a function in place of each object that stands for one."""
+    if _FUNCTION.search(message):
+        for at, value in enumerate(draft):
+            held = value.get("literal") if isinstance(value, dict) else None
+            if is_stand_in(held) and callable(held):
+                yield at, {"literal": smooth}
 
 
 def _squares(draft: Draft, message: str) -> Iterator[tuple[int, Any]]:

@@ -7,6 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from types import CellType
 from typing import Any
 
 import msgspec
@@ -32,7 +33,7 @@ class Reading(msgspec.Struct, frozen=True):
     shapes: ShapeFacts
     uses: Mapping[str, Use]
     namespace: Mapping[str, Any]
-    """The globals of forward."""
+    """The globals of forward, and the variables of the functions around it."""
     sites: Sequence[Site]
     """Calls of it, in its module and in the files beside that."""
     differentiates: bool
@@ -56,7 +57,7 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     text = textwrap.dedent(ast.get_source_segment(module_text, cls) or "")
     names = tuple(parameter.name for parameter in parameters)
     uses = read_uses(forward, names, text)
-    namespace = getattr(unwrapped, "__globals__", {})
+    namespace = {**getattr(unwrapped, "__globals__", {}), **_enclosed(unwrapped)}
     helpers = helpers_of(forward, cls, module, module_text, namespace)
     merge_helpers(uses, forward, {name: each.node for name, each in helpers.items()})
     methods = [each for each in cls.body if isinstance(each, ast.FunctionDef)]
@@ -83,6 +84,21 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
         text=text,
         module=module,
     )
+
+
+def _enclosed(forward: Any) -> dict[str, Any]:
+    """The variables of the functions around ``forward``, such as the kernels of a factory."""
+    names = getattr(getattr(forward, "__code__", None), "co_freevars", ())
+    cells = dict(zip(names, getattr(forward, "__closure__", None) or (), strict=False))
+    return {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - an empty cell raises
+    except ValueError:
+        return False
+    return True
 
 
 def _class_around(tree: ast.Module, forward: Any) -> ast.ClassDef | None:

@@ -275,6 +275,14 @@ def plain_values(parameter: inspect.Parameter) -> list[Any]:
     return hinted
 
 
+def takes_tensor(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter annotated as one tensor, which may also be None."""
+    return bool(_ONE_TENSOR.fullmatch(_annotation(parameter)))
+
+
+_ONE_TENSOR = re.compile(r"(Optional\[|Union\[)?([\w.]+\.)?Tensor(\]|(, | \| )None\]?)?")
+
+
 def is_callable(parameter: inspect.Parameter) -> bool:
     """Return True for a parameter annotated as a callable."""
     return bool(_CALLABLE.match(_annotation(parameter)))

@@ -53,6 +53,11 @@ class SmoothFunction:
         return "a smooth function"
 
 
+def smooth(*args: Any, **kwargs: Any) -> Any:
+    """Compute a `SmoothFunction`, where only a function is accepted, and no other object."""
+    return SmoothFunction()(*args, **kwargs)
+
+
 class Slope:
     """The derivative of a `SmoothFunction` of one tensor."""
 
@@ -124,7 +129,7 @@ def is_stand_in(value: object) -> bool:
     """Return True for what inference made up for a function or an object, or a list of these."""
     if isinstance(value, list | tuple):
         return any(map(is_stand_in, value))
-    return type(value).__module__.startswith(("gradtool.cases", "types"))
+    return value is smooth or type(value).__module__.startswith(("gradtool.cases", "types"))
 
 
 def is_of_module(attributes: Collection[str]) -> bool:

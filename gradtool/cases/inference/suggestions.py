@@ -14,7 +14,7 @@ from types import SimpleNamespace, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.constructors import constructed, made_by_functions
+from gradtool.cases.inference.constructors import constructed, made_by_functions, made_by_methods
 from gradtool.cases.inference.drafts import as_written, places
 from gradtool.cases.inference.operators import (
     NEEDS_DEFINITE,
@@ -229,7 +229,7 @@ def linear_maps(reading: Reading) -> Iterator[Operator]:
 def class_named(parameter: inspect.Parameter, namespace: Mapping[str, Any]) -> str | None:
     """The class of the user's that annotates a parameter, or what derives from an abstract one."""
     cls = _annotated(parameter.annotation, namespace)
-    if not _is_configuration(cls) or cls.__module__.partition(".")[0] in _NOT_OF_USERS:
+    if not _is_configuration(cls):
         return None
     return f"a subclass of {cls.__name__}" if inspect.isabstract(cls) else str(cls.__name__)
 
@@ -250,14 +250,15 @@ def _annotated(note: Any, namespace: Mapping[str, Any]) -> Any:
     return origin or note
 
 
-_NOT_OF_USERS = {"collections", "gradtool", "torch", "typing"}
+_NOT_OF_USERS = {"builtins", "collections", "gradtool", "torch", "typing"}
 
 
 def _is_configuration(note: Any) -> bool:
     """Return True for a class of the user's, such as that of a configuration."""
     if not isinstance(note, type) or note is inspect.Parameter.empty:
         return False
-    return note.__module__ != "builtins" and not issubclass(note, library().Tensor)
+    is_of_users = note.__module__.partition(".")[0] not in _NOT_OF_USERS
+    return is_of_users and not issubclass(note, library().Tensor)
 
 
 def _instances(cls: type[Any], namespace: Mapping[str, Any]) -> Iterator[Any]:
@@ -267,10 +268,14 @@ def _instances(cls: type[Any], namespace: Mapping[str, Any]) -> Iterator[Any]:
     members = list(cls) if issubclass(cls, enum.Enum) else [e for e in known if type(e) is cls]
     yield from members[:_INSTANCES]
     if not members:
-        # An abstract class is made by those below it.
-        new = (constructed(each) for each in (cls, *cls.__subclasses__()))
-        made = itertools.chain(made_by_functions(cls), new)
-        yield from itertools.islice((each for each in made if each is not None), _INSTANCES)
+        made = itertools.chain(made_by_functions(cls), made_by_methods(cls) or _new(cls))
+        yield from itertools.islice(made, _INSTANCES)
+
+
+def _new(cls: type[Any]) -> Iterator[Any]:
+    """Yield objects of a class, and of those below it, which make an abstract one."""
+    made = (constructed(each) for each in (cls, *cls.__subclasses__()))
+    return (each for each in made if each is not None)
 
 
 def _hashable(value: Any) -> Any:

@@ -55,6 +55,10 @@ class Trial:
     """The text of the line that refused them."""
     raised: str = ""
     """The text of the line that raised."""
+    lacks: bool = False
+    """What they led to is missing here: a package, or a name of the engine."""
+    missed: bool = False
+    """A caller returned without calling the Function."""
     at: Refusal | None = field(default=None, compare=False, repr=False)
     """The calls that led to the exception."""
 
@@ -110,7 +114,8 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def refused(error: Exception, file: Path) -> Trial:
     """The trial of arguments for which the user's code raises."""
-    return _placed(Trial(refusal=summarize(error)), error, file)
+    lacks = isinstance(error, EngineLacksError)
+    return _placed(Trial(refusal=summarize(error), lacks=lacks), error, file)
 
 
 def _placed(trial: Trial, error: Exception, file: Path) -> Trial:

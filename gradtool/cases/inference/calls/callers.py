@@ -106,7 +106,9 @@ def _callers(function: Any) -> Iterator[Caller]:
     for owner, node in _leading_to(function.__qualname__, module):
         made = _caller(owner, node, namespace)
         if made is not None:
-            yield from _with_counts(made)
+            # What refuses arguments there says which ones are accepted, as in forward.
+            reading = replace(made.reading, module=module)
+            yield from _with_counts(replace(made, reading=reading))
 
 
 def _with_counts(caller: Caller) -> Iterator[Caller]:

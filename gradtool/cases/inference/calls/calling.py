@@ -133,7 +133,7 @@ class _Calls:
         except Exception as error:
             return _staged(refused(error, self._checkable.file), stage)
         reason = f"{self._caller.name} did not call it"
-        return Trial(refusal=reason, reached=(stage, BEYOND_LINES))
+        return Trial(refusal=reason, reached=(stage, BEYOND_LINES), missed=True)
 
 
 def _differentiate(result: Any) -> None:

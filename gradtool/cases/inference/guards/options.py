@@ -1,4 +1,4 @@
-"""Options in place of a plain value that a function refused, in whatever file it is.
+"""Options in place of a value that a function refused, in whatever file it is.
 
 ``if kind not in TABLE: raise``, ``TABLE[kind]``, and the ``else: raise`` or the ``raise`` behind
 ``if kind == "a": return`` show what ``kind`` may be. The options are evaluated where the exception
@@ -42,7 +42,8 @@ def options_of(
         known = Known(refusal, scene, names)
         found = list(_compared(scene, known))
         for variable, options in found:
-            for at in _positions(names, draft, variable, scene.variables.get(variable)):
+            at_value = _positions(names, draft, variable, scene.variables.get(variable))
+            for at in at_value or _position_of_tensor(names, known.argument(variable)):
                 others = (as_written(each) for each in options if _is_option(each))
                 new = [each for each in others if not is_same(each, draft[at])]
                 yield from ((at, each) for each in new[:_MOST_OPTIONS])
@@ -56,6 +57,11 @@ def _positions(names: Sequence[str], draft: Draft, variable: str, value: Any) ->
     named = [at for at, name in enumerate(names) if name == variable and not is_tensor(draft[at])]
     # Forward may have put a default in the place of None.
     return [at for at in equal if at in named] or named or equal
+
+
+def _position_of_tensor(names: Sequence[str], held: str | None) -> list[int]:
+    """The position of the argument that a variable holds, a tensor where an option is meant."""
+    return [names.index(held)] if held in names else []
 
 
 def _is_plain(value: Any) -> bool:

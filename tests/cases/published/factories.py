@@ -1,0 +1,47 @@
+"""Functions that a factory makes of kernels, which alone show what the arguments are."""
+
+import torch
+from torch.autograd import Function
+
+
+def spread(weights, values, source, target):
+    """Add weighted rows of values up.
+
+    :param weights: (n_pairs, n_kinds) tensor
+    :param values: (n_points, n_columns) tensor
+    :param source: (n_pairs,) index of the row that is taken
+    :param target: (n_pairs,) index of the row that it is added to
+    """
+    if target.max() >= len(values) or len(target) != len(weights):
+        raise ValueError("a row of values is missing")
+    terms = weights.unsqueeze(2) * values[source].unsqueeze(1)
+    total = torch.zeros(len(values), *terms.shape[1:], dtype=values.dtype)
+    return torch.stack([total.index_add(0, target, terms), total], dim=-1).sum(-1)
+
+
+def collected(total, values, source, target):
+    return (total[target] * values[source].unsqueeze(1)).sum(2)
+
+
+def returned(weights, total, source, target, count):
+    terms = (weights.unsqueeze(2) * total[target]).sum(1)
+    made = torch.zeros(count, terms.shape[1], dtype=terms.dtype)
+    return made.index_add_(0, source, terms)
+
+
+def made_of(kernel):
+    class Message(Function):
+        @staticmethod
+        def forward(ctx, a, b, i, j):
+            ctx.save_for_backward(a, b, i, j)
+            return kernel(a, b, i, j)
+
+        @staticmethod
+        def backward(ctx, grad):
+            a, b, i, j = ctx.saved_tensors
+            return collected(grad, b, i, j), returned(a, grad, i, j, len(b)), None, None
+
+    return Message
+
+
+Message = made_of(spread)
