@@ -99,7 +99,24 @@ Packer = Callable[..., Packed]
 def packer() -> Packer:
     """Return a function that packs by the hooks in force."""
     pack, unpack = modes.saved_tensor_hooks[-1]
+    if pack is cloned:
+        return cloning
     return lambda tensor, shown=None: Packed(tensor, pack, unpack, shown)
+
+
+def cloned(tensor: Tensor) -> Tensor:
+    """Keep a copy, as the pack hook of a recording."""
+    return tensor.clone()
+
+
+def unchanged(packed: Any) -> Any:
+    """Return what was kept, as the unpack hook of a recording."""
+    return packed
+
+
+def cloning(tensor: Tensor, shown: Tensor | None = None) -> Packed:
+    """Pack a copy. A node that keeps copies by itself, for less, tells it by this packer."""
+    return Packed(tensor, cloned, unchanged, shown)
 
 
 Positions = tuple[int | None, int | None, int | None, int | None]

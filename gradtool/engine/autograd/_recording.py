@@ -11,9 +11,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradtool.engine._modes import modes
+from gradtool.engine.autograd._new_nodes import cloned, unchanged
 from gradtool.engine.autograd.graph import saved_tensors_hooks
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def recording() -> Iterator[Recording]:
     """
     before, modes.recording = modes.recording, Recording()
     try:
-        with saved_tensors_hooks(_copy, _unchanged):
+        with saved_tensors_hooks(cloned, unchanged):
             yield modes.recording
     finally:
         modes.recording = before
@@ -69,11 +70,3 @@ def _caller() -> tuple[str, int]:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
-
-
-def _copy(tensor: Tensor) -> Tensor:
-    return tensor.clone()
-
-
-def _unchanged(packed: Any) -> Any:
-    return packed

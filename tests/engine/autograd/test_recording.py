@@ -94,3 +94,21 @@ def test_afterwards_backward_counts_again() -> None:
     Lying.apply(x).backward()
     assert x.grad is not None
     assert x.grad.item() == 0
+
+
+def test_a_step_saves_copies_without_a_hook_to_bring_them_back() -> None:
+    x = torch.tensor([2.0], dtype=torch.double, requires_grad=True)
+    with recording():
+        y = x.exp() * x
+    saved = [each for node in (y._node, y._node._edges[0]) for each in node.saved]
+    assert {type(each) for each in saved} == {torch.Tensor}
+
+
+def test_steps_in_place_save_what_they_computed() -> None:
+    x = torch.tensor([2.0], dtype=torch.double, requires_grad=True)
+    with recording():
+        y = (x * 1).exp_().add_(1).mul_(x)
+    (first,) = torch.autograd.grad(y, x, create_graph=True)
+    (second,) = torch.autograd.grad(first, x)
+    assert first.item() == pytest.approx(3 * np.exp(2) + 1)
+    assert second.item() == pytest.approx(4 * np.exp(2))

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.overlap import has_repeats
 from gradtool.engine._ops.core.saved_names import (
     ABSENT,
     Call,
@@ -30,7 +31,7 @@ from gradtool.engine._views import (
     short_name,
     version_of,
 )
-from gradtool.engine.autograd._new_nodes import Packed, Packer
+from gradtool.engine.autograd._new_nodes import Packed, Packer, cloning
 from gradtool.engine.autograd._node import (
     DETACHED_MESSAGE,
     FREED,
@@ -283,9 +284,8 @@ class PrimitiveNode(Node):
         slot = self.plan.out_slot
         if slot is None:
             return
-        packed = self.saved[slot]
-        if packed.__class__ is Packed:
-            packed.follow(output)
+        held = self.saved[slot]
+        if held is not None and self._is_kept(held, output):
             return
         saved = self.saved = list(self.saved)
         if output.__class__ is Tensor and output._storage is None:
@@ -301,8 +301,18 @@ class PrimitiveNode(Node):
             count = len(self.plan.tensor_slots)
             self.versions = (*(versions or (0,) * count)[:count], version)
 
+    def _is_kept(self, held: Any, output: Tensor) -> bool:
+        """Return True for the output that a hook or a recording keeps, now written elsewhere."""
+        if isinstance(held, Packed):
+            held.follow(output)
+            return True
+        return bool(modes.saved_tensor_hooks)
+
     def _pack_saved(self, pack: Packer) -> None:
         """Keep what `pack` makes of each saved tensor in its place."""
+        if pack is cloning:
+            self._copy_saved()
+            return
         saved = list(self.saved)
         for slot in self.plan.tensor_slots:
             if isinstance(saved[slot], Tensor):
@@ -311,6 +321,25 @@ class PrimitiveNode(Node):
         if last is not None and isinstance(saved[last], Tensor):
             saved[last] = pack(saved[last], self._as_output(saved[last]))
         self.saved = saved
+
+    def _copy_saved(self) -> None:
+        """Keep a copy of each saved tensor in its place: nothing can change it later."""
+        plan = self.plan
+        if not plan.keeps_tensors:
+            return
+        saved = self.saved = list(self.saved)
+        for slot in plan.tensor_slots:
+            held = saved[slot]
+            if held.__class__ is Tensor:
+                saved[slot] = _copy_in_graph(held)
+            elif isinstance(held, Tensor):
+                saved[slot] = cloning(held)
+        last = plan.out_slot
+        if last is not None and isinstance(saved[last], Tensor):
+            held = saved[last]
+            is_usual = held.__class__ is Tensor
+            saved[last] = _copy(held) if is_usual else cloning(held, self._as_output(held))
+        self.versions = None
 
     def _saved_at(self, slot: int) -> Any:
         """The content of one place: a value, what a hook made of it, or `FREED`."""
@@ -441,6 +470,25 @@ class PrimitiveNode(Node):
             dims = kept("dims")
             number = int(dims is not None and len(dims) < len(kept("x_shape") or ()))
         return f"{words}Backward{number}"
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    """Return a copy outside of the graph. Each step of a recording makes some, so no op does."""
+    array = tensor._array
+    return wrap(array.copy(order="C" if has_repeats(array) else "K"))
+
+
+def _copy_in_graph(tensor: Tensor) -> Tensor:
+    """Return a copy that has the place of the tensor in the graph."""
+    copy = _copy(tensor)
+    if tensor._requires_grad:
+        copy._requires_grad = True
+        edge = tensor._node or tensor._accumulator()
+        if isinstance(edge, AccumulateGrad):
+            copy._leaf_node = weakref.ref(edge)
+        else:
+            copy._node = edge
+    return copy
 
 
 OF_OTHER_RULES = (Tensor, Packed, np.generic, complex)
