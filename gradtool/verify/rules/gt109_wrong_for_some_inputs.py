@@ -149,6 +149,7 @@ RULE = Rule(
     summary="The gradient is wrong, or missing, when only some inputs need one.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=("GT101", "GT106", "GT107", "GT111"),
+    premises=("GT101", "GT106", "GT107"),
+    causes=("GT111",),
     check=_check,
 )

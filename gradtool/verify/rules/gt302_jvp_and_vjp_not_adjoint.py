@@ -135,6 +135,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     page=__doc__,
     blames=("jvp", "backward", "vjp", "forward"),
-    premises=("GT101", "GT106", "GT301", "GT601"),
+    premises=("GT101", "GT106", "GT301"),
+    causes=("GT601",),
     check=_check,
 )
