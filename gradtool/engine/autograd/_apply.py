@@ -190,6 +190,14 @@ def _check_saved(ctx: BackwardCFunction, returned: set[int]) -> None:
 
 def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> None:
     """Connect the node to those that the gradients of its arguments go to."""
+    if len(args) == 1 and args[0].__class__ is Tensor and args[0]._view is None:
+        # Written out for one tensor, which needs a gradient: the hot path.
+        (only,) = args
+        ctx._edges = ctx._input_edges = (only._node or only._accumulator(),)
+        ctx._input_infos = (TensorInfo.of(only),)
+        if outputs != 1:
+            ctx._outputs = outputs
+        return
     input_edges: list[Node | None] = []
     edges: list[Node] = []
     infos: list[TensorInfo | None] = []

@@ -59,6 +59,10 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
             that has none, or one of a shape or device that does not fit its input.
     """
     if not isinstance(returned, tuple):
+        infos = node._input_infos
+        if returned.__class__ is Tensor and len(node._edges) == len(infos) == 1 and infos[0]:
+            # Written out for the gradient of an only argument: the hot path.
+            return (_fit(node, 0, returned, infos[0], node._edges[0]),)
         returned = (returned,)
     if len(returned) != len(node._input_edges):
         returned = _drop_trailing_nones(node, returned)

@@ -82,7 +82,8 @@ def with_cotangents(
     """
     if outputs.__class__ is Tensor and not batched:
         if cotangents is None:
-            return [(outputs, cotangent_of(outputs, None, 0))]
+            is_usual = outputs._requires_grad and outputs._view is None
+            return [(outputs, _one(outputs) if is_usual else cotangent_of(outputs, None, 0))]
         plain = outputs._view is None or outputs._node is not None
         if plain and outputs._requires_grad and _are_alike(outputs, cotangents):
             return [(outputs, cotangents)]
