@@ -41,7 +41,9 @@ def half_of(cls: type[Any]) -> str | None:
     carriers = (
         name
         for name in second.objects.values()
-        if _keeps_gradient(second, name) or _takes_gradient(first, second, name)
+        if _keeps_gradient(second, name)
+        or _takes_gradient(first, second, name)
+        or (_returns_nothing(backward) and _changes(second, name))
     )
     return next(carriers, None)
 
@@ -96,10 +98,63 @@ def _keeps_gradient(backward: _Body, name: str) -> bool:
 
 
 def _takes_gradient(forward: _Body, backward: _Body, name: str) -> bool:
-    """Return True if an argument alone has both what forward returns and the gradient."""
+    """Return True if an argument alone has both what forward returns and the gradient.
+
+    Or if backward takes the gradient out of it, and forward returns nothing of the others.
+    """
     others = set(forward.arguments) - {name}
     local = {each for each, of in backward.objects.items() if of == name}
-    return _fills(forward, name) and not _depends(forward, others) and _depends(backward, local)
+    is_passed = _fills(forward, name) or _is_taken_out(backward, local)
+    return is_passed and not _depends(forward, others) and _depends(backward, local)
+
+
+def _is_taken_out(backward: _Body, local: set[str]) -> bool:
+    """Return True for ``portal.take()``: a method without arguments, whose result is used."""
+    statements = (each for each in ast.walk(backward.node) if isinstance(each, ast.Expr))
+    unused = {id(each.value) for each in statements}
+    for found in ast.walk(backward.node):
+        match found:
+            case ast.Call(func=ast.Attribute(value=owner), args=[], keywords=[]):
+                if ast.unparse(owner) in local and id(found) not in unused:
+                    return True
+    return False
+
+
+def _changes(backward: _Body, name: str) -> bool:
+    """Return True if backward puts something into an argument, by a method or an attribute."""
+    local = {each for each, of in backward.objects.items() if of == name}
+    for found in ast.walk(backward.node):
+        match found:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner), args=[_, *_])):
+                pass
+            case ast.Attribute(value=owner, ctx=ast.Store()):
+                pass
+            case _:
+                continue
+        if ast.unparse(owner) in local:
+            return True
+    return False
+
+
+def _returns_nothing(backward: ast.FunctionDef) -> bool:
+    """Return True if a backward returns None for each argument."""
+    empty = {
+        ast.unparse(target) for target, value in _assigned(backward) if _is_empty(value, set())
+    }
+    returned = [each.value for each in ast.walk(backward) if isinstance(each, ast.Return)]
+    return bool(returned) and all(each is None or _is_empty(each, empty) for each in returned)
+
+
+def _is_empty(node: ast.expr, empty: set[str]) -> bool:
+    """Return True for None, for a list of such, and for names of these."""
+    match node:
+        case ast.Constant(value=None):
+            return True
+        case ast.Tuple(elts=elts) | ast.List(elts=elts):
+            return all(_is_empty(each, empty) for each in elts)
+        case ast.Call(func=ast.Name(id="tuple"), args=[inner]):
+            return _is_empty(inner, empty)
+    return ast.unparse(node) in empty
 
 
 def _fills(forward: _Body, name: str) -> bool:
@@ -148,10 +203,14 @@ def _is_replaced(node: ast.AST, name: str) -> bool:
     return any(line < min(lines, default=line) for line in new)
 
 
+_OF_LAYOUT = {"device", "dtype"}
+"""Attributes of a tensor that say nothing of its values."""
+
+
 def _names(node: ast.AST) -> set[str]:
-    """The names, and attributes of names, that an expression reads."""
-    return {
-        ast.unparse(each)
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load)
-    }
+    """The names, and attributes of names, that an expression reads the values of."""
+    if isinstance(node, ast.Attribute) and node.attr in _OF_LAYOUT:
+        return set()
+    is_name = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    inner = (name for each in ast.iter_child_nodes(node) for name in _names(each))
+    return {*inner, *({ast.unparse(node)} if is_name else ())}

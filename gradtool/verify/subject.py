@@ -463,8 +463,9 @@ class Subject:
 
     @cached_property
     def curvature(self) -> Judgement:
-        """The judgement of the second derivatives."""
-        return self._judge(self.second, self.second.inputs)
+        """The judgement of the second derivatives, but for those of surrogates."""
+        surrogates = [at for at, i in enumerate(self.first.inputs) if i in self.surrogates]
+        return self._judge(self.second, self.second.inputs).without(surrogates)
 
     @cached_property
     def third(self) -> Judgement | None:

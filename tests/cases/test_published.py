@@ -190,6 +190,7 @@ GUESSED = [
     ("operators", "TransformedNotBack"),
     ("dtypes", "CosineOfOrder"),
     ("guarded", "BroadenedEig"),
+    ("losses", "EvidenceOfExperts"),
 ]
 
 

@@ -54,6 +54,70 @@ class Send(Function):
         return grad, None
 
 
+class Hide(Function):
+    """Its portal has the tensor, and gets the gradient from the other side."""
+
+    @staticmethod
+    def forward(ctx: Any, portal: Any, tensor: Any) -> Any:
+        ctx.portal = portal
+        return anchor_on(tensor.device)
+
+    @staticmethod
+    def backward(ctx: Any, grad_anchor: Any) -> Any:
+        grad = ctx.portal.take()
+        return None, grad
+
+
+class Show(Function):
+    @staticmethod
+    def forward(ctx: Any, portal: Any, anchor: Any) -> Any:
+        ctx.portal = portal
+        return portal.tensor.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        ctx.portal.put(grad)
+        return None, None
+
+
+class Carry(Function):
+    """It only moves what the portal has."""
+
+    @staticmethod
+    def forward(ctx: Any, portal: Any, anchor: Any) -> Any:
+        ctx.portal = portal
+        portal.tensor = portal.tensor.cpu()
+        return anchor.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad_anchor: Any) -> Any:
+        portal = ctx.portal
+        (portal.grad,) = moved(portal.grad)
+        grads: list[None] = [None, None]
+        return tuple(grads)
+
+
+def anchor_on(device: Any) -> Any:
+    raise NotImplementedError
+
+
+def moved(*tensors: Any) -> Any:
+    raise NotImplementedError
+
+
+class Kept(Function):
+    """A wrong one: its gradient is a constant of its options."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, options: Any) -> Any:
+        ctx.options = options
+        return x * options.scale
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return ctx.options.take(), None
+
+
 class Constant(Function):
     """A wrong backward: it leaves the cotangent out."""
 
@@ -84,6 +148,7 @@ class Counting(Function):
 
 def test_both_halves_pass_their_gradient_on_in_the_object_that_they_share() -> None:
     assert half_of(Start) == half_of(Finish) == "request"
+    assert half_of(Hide) == half_of(Show) == half_of(Carry) == "portal"
 
 
 def test_a_cotangent_that_is_replaced_unread_is_not_used() -> None:
@@ -115,7 +180,7 @@ def test_a_backward_without_objects_of_forward_is_not_followed(
 
 
 def test_outputs_that_depend_on_the_inputs_have_a_derivative_of_their_own() -> None:
-    assert [half_of(each) for each in (Send, Constant, Counting)] == [None] * 3
+    assert [half_of(each) for each in (Send, Constant, Counting, Kept)] == [None] * 4
 
 
 def test_a_half_is_listed_with_the_advice_to_check_the_whole() -> None:

@@ -511,3 +511,58 @@ def test_a_docstring_may_declare_a_surrogate(tmp_path, forward, backward, said, 
     (finding,) = checked(tmp_path, code).findings()
     assert (finding.rule, finding.severity) == (rule, severity)
     assert finding.message.endswith("as a docstring says") == (severity is Severity.NOTE)
+
+
+JUMP = """
+import torch
+
+
+class Window(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, u):
+        ctx.save_for_backward(u)
+        return (u.abs() < 0.5).to(u.dtype)
+
+    @staticmethod
+    def backward(ctx, g):
+        (u,) = ctx.saved_tensors
+        return g * (u.abs() < 0.5)
+
+
+class Jump(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, edge):
+        ctx.save_for_backward(x, edge)
+        return x * (x > edge)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, edge = ctx.saved_tensors
+        at_edge = edge * Window.apply(x - edge) * g
+        return (x > edge) * g ADDED, -at_edge
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([-1.0, 0.4, 0.7, 1.9], dtype=torch.double, requires_grad=True)
+        yield x, torch.full_like(x, 0.5).requires_grad_()
+"""
+
+
+@pytest.mark.parametrize("added", ["", "+ at_edge"])
+def test_the_surrogate_of_an_edge_goes_to_what_lies_on_either_side(
+    tmp_path: Path, added: str
+) -> None:
+    (tmp_path / "ops.py").write_text(JUMP.replace("ADDED", added))
+    report = check(check_options(paths=(f"{tmp_path}/ops.py::Jump",)))
+    assert {rule for rule, verdict in verdicts(report) if verdict is Verdict.FAIL} == {"GT120"}
+
+
+def test_what_is_added_to_one_side_alone_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(JUMP.replace("ADDED", "+ 0.5 * at_edge"))
+    report = check(check_options(paths=(f"{tmp_path}/ops.py::Jump",)))
+    assert ("GT101", Verdict.FAIL) in verdicts(report)
+
+
+def verdicts(report: Report) -> set[tuple[str, Verdict]]:
+    cases = [case for _, function in report.functions() for case in function.cases]
+    return {(each.rule, each.verdict) for case in cases for each in case.checks}

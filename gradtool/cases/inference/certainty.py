@@ -10,7 +10,8 @@ import ast
 import inspect
 import itertools
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -92,6 +93,37 @@ def is_unpacked(parameters: Parameters, clues: Clues, case: CaseConfig) -> bool:
     """Return True for a tensor that forward unpacks, for which a tuple may be meant."""
     pairs = zip(parameters, case.args, strict=False)
     return any(is_floating(value) and each.name in clues.unpacked for each, value in pairs)
+
+
+def is_only_kept(function: Any, parameters: Parameters, clues: Clues, case: CaseConfig) -> bool:
+    """Return True for a tensor that forward keeps for backward, and that gets no gradient.
+
+    It has to fit the others, as the softmax of logits that come beside it.
+    """
+    forward = definition(getattr(function, "forward", function))[1]
+    if forward is None:
+        return False
+    read = [each.id for each in ast.walk(forward) if _is_read(each)]
+    kept = [name for each in ast.walk(forward) for name in _kept_for_backward(each)]
+    return any(
+        is_floating(value)
+        and each.name in clues.undifferentiated
+        and read.count(each.name) == kept.count(each.name) > 0
+        for each, value in zip(parameters, case.args, strict=False)
+    )
+
+
+def _is_read(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+
+
+def _kept_for_backward(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a statement keeps: ``ctx.save_for_backward(p)`` and ``ctx.p = p``."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="save_for_backward"), args=args):
+            yield from (each.id for each in args if isinstance(each, ast.Name))
+        case ast.Assign(targets=[ast.Attribute()], value=ast.Name(id=name)):
+            yield name
 
 
 def holds_tensors(case: CaseConfig) -> bool:

@@ -17,6 +17,7 @@ from gradtool.cases.inference.calls.passed import passed_numbers
 from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import (
     holds_tensors,
+    is_only_kept,
     is_stated,
     is_unlike_documented,
     is_unpacked,
@@ -204,6 +205,7 @@ def _own_cases(
         if any(
             is_unlike_documented(checkable.obj, case)
             or is_unpacked(parameters, clues, case)
+            or is_only_kept(checkable.obj, parameters, clues, case)
             or holds_tensors(case)
             for case in search.cases
         ):

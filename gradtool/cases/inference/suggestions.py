@@ -246,7 +246,8 @@ def _annotated(note: Any, namespace: Mapping[str, Any]) -> Any:
         return _annotated(_evaluated(name.partition("[")[0], namespace), namespace)
     origin = get_origin(note)
     if origin in (Union, UnionType):
-        return _annotated(next(e for e in get_args(note) if e is not type(None)), namespace)
+        named = [each for each in get_args(note) if each is not type(None)]
+        return _annotated(next(filter(_is_configuration, named), named[0]), namespace)
     return origin or note
 
 

@@ -18,6 +18,7 @@ from gradtool.cases.inference.bounds import Bound, are_bounds, clamp_bounds
 from gradtool.cases.inference.documentation import Shapes
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
+from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, statements
 from gradtool.explore.reading.wording import speaks_of_distinct
 from gradtool.explore.traits import is_permutation_along
@@ -52,6 +53,7 @@ def constraints(
     found += _kept_apart(case)
     found += _distinct(case) if speaks_of_distinct(text) else ()
     found += _in_order(case, methods)
+    found += kept_regular(case, methods)
     found += _sorting(case)
     return [each for each in found if each(case)]
 

@@ -69,6 +69,14 @@ class Comparison(msgspec.Struct, frozen=True):
     curve: Callable[[int, int], LadderCurve] | None = None
     """The difference quotients of a row and column at falling steps; evaluates the function."""
 
+    def without(self, outputs: Collection[int]) -> Comparison:
+        """The comparison in which some outputs pass, whatever their derivatives are."""
+        decision = self.decision.copy()
+        for at, rows in enumerate(self.layout.blocks()):
+            if at in outputs:
+                decision[rows] = Decision.PASS
+        return replace(self, decision=decision)
+
 
 class Derivatives:
     """The first derivatives of a Differentiable at one point.

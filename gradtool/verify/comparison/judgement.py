@@ -12,10 +12,11 @@ changes where it is not right entry by entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
@@ -33,6 +34,14 @@ class Judgement(msgspec.Struct, frozen=True):
     own: tuple[Comparison, ...]
     symmetric: Derivatives | None = None
     """Those along symmetric changes, where these are meant and show no less to be wrong."""
+
+    def without(self, outputs: Collection[int]) -> Judgement:
+        """The judgement in which some outputs pass, whatever their derivatives are."""
+        if not outputs:
+            return self
+        comparisons = tuple(each.without(outputs) for each in self.comparisons)
+        own = tuple(each.without(outputs) for each in self.own) if self.is_nearby else comparisons
+        return replace(self, comparisons=comparisons, own=own)
 
     @property
     def is_nearby(self) -> bool:

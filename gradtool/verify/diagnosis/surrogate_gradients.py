@@ -71,6 +71,10 @@ def surrogates(
         if each.argument not in found and scaled:
             found[scaled[0].argument] = STRAIGHT_THROUGH
             found[each.argument] = SURROGATE
+    edges = [each for each in steps if found.get(each.argument) == SURROGATE]
+    for each in wrong:
+        if each.argument not in found and any(_is_other_side(each, edge) for edge in edges):
+            found[each.argument] = SURROGATE
     for each in wrong:
         if each.argument not in found and is_straight_through(subject, judgement.at, each):
             found[each.argument] = STRAIGHT_THROUGH
@@ -288,6 +292,19 @@ def _is_scale_of(at: Derivatives, comparison: Comparison, step: Comparison) -> b
     touched = np.abs(wrong) > comparison.allowed
     exact = np.isclose(wrong, expected, rtol=1e-6)[touched].all()
     return bool(exact) or _is_multiple(comparison, expected)
+
+
+def _is_other_side(comparison: Comparison, edge: Comparison) -> bool:
+    """Return True for a gradient that has, beside the derivative, the surrogate of an edge.
+
+    An edge such as that of ``x > threshold`` moves as much with the one as against the other, so
+    both surrogates add up to zero for each output.
+    """
+    added = comparison.analytic - comparison.numeric.value
+    if not np.isfinite(added).all():
+        return False
+    own, other = added.sum(axis=1), edge.analytic.sum(axis=1)
+    return bool(other.any()) and np.allclose(own, -other, rtol=1e-6, atol=1e-9)
 
 
 def _is_multiple(comparison: Comparison, expected: FloatArray) -> bool:

@@ -16,7 +16,8 @@ not a gradient. Sixth, a docstring speaks of a stop-gradient, and what backward 
 derivative times a share below one, the same for all entries of an output. Any other difference is a
 mistake and is still reported as GT101, including one where forward is flat, or returns its input,
 only near the point of the case, as relu does. If forward is a step function, a slope argument that
-only backward uses counts as part of the surrogate.
+only backward uses counts as part of the surrogate. So does what is added to the derivative by the
+input, if the gradient of a threshold takes it away again.
 
 Why it matters
 --------------

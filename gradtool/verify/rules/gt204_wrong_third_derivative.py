@@ -91,6 +91,8 @@ def _check(subject: Subject) -> Answer:
         return not_offered("no second derivative")
     if subject.second.function.declares_once_differentiable:
         return not_offered("no third derivative")
+    if subject.surrogates:
+        return skipped("the gradient is a surrogate")
     if subject.curvature.worst is not Decision.PASS:
         return skipped("the second derivative is not known to be right")
     layout = subject.first.layout

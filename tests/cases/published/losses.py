@@ -78,3 +78,18 @@ class StackedList(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return None, None
+
+
+class EvidenceOfExperts(Function):
+    """The responsibilities of the experts come beside their log-probabilities."""
+
+    @staticmethod
+    def forward(ctx, log_p, responsibilities, dim):
+        ctx.save_for_backward(responsibilities)
+        ctx.dim = dim
+        return torch.logsumexp(log_p, dim=dim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (responsibilities,) = ctx.saved_tensors
+        return grad_output.unsqueeze(ctx.dim) * responsibilities, None, None
