@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from gradtool.verify.oracle.difference_quotients import coordinate_line, sample
 from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.protocol.coordinates import Coordinates
 from gradtool.verify.protocol.observation import Stacked
@@ -78,3 +80,18 @@ def test_few_points_are_no_batch() -> None:
     sampler = Sampler(spy.evaluate, [X], Coordinates([X]), None, spy.evaluate_many)
     assert len(list(sampler.at_many(iter(POINTS[:3]), 3))) == 3
     assert spy.at_once == 0
+
+
+@pytest.mark.parametrize(("known", "calls"), [({}, 3), (None, 5)])
+def test_a_line_with_a_memory_is_evaluated_once_at_each_place(known, calls) -> None:
+    spy = Spy()
+    sampler = Sampler(spy.evaluate, [X], Coordinates([X]), None)
+    line = replace(coordinate_line(sampler, 0, 1, 1.0), known=known)
+    first = sample([(line, 0.5), (line, -0.5)])
+    again = sample([(line, -0.5), (line, 0.5)])
+    assert np.array_equal(first[0][1], again[1][1])
+    assert spy.alone == calls
+
+
+def test_no_place_is_no_evaluation() -> None:
+    assert sample([]) == []

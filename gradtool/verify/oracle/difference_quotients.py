@@ -24,13 +24,15 @@ class Line(msgspec.Struct, frozen=True):
 
     `move(t)` returns the distance after rounding, which may differ from `t`, and the point there.
     `scale` is the distance over which the inputs change by their own size, and `resolution` the
-    smallest distance that their dtype can tell apart.
+    smallest distance that their dtype can tell apart. `known` has what was evaluated, by `t`; None
+    to keep nothing.
     """
 
     sampler: Sampler
     move: Callable[[float], tuple[float, Point]]
     scale: float
     resolution: float
+    known: dict[float, tuple[float, FloatArray]] | None = None
 
     @property
     def base(self) -> FloatArray:
@@ -39,8 +41,7 @@ class Line(msgspec.Struct, frozen=True):
 
     def at(self, t: float) -> tuple[float, FloatArray]:
         """Return the distance after rounding, and the outputs there."""
-        distance, point = self.move(t)
-        return distance, self.sampler.at(point)
+        return sample([(self, t)])[0]
 
 
 def coordinate_line(sampler: Sampler, index: int, coordinate: int, scale: float) -> Line:
@@ -87,6 +88,18 @@ def _replaced(primals: list[Array], index: int, primal: Array) -> list[Array]:
 
 def sample(places: Sequence[tuple[Line, float]]) -> list[tuple[float, FloatArray]]:
     """Return `Line.at` for each of `places`; all lines are of one sampler."""
+    if not places or places[0][0].known is None:
+        return _evaluated(places)
+    asked = [(line, t, line.known) for line, t in places if line.known is not None]
+    new = [(line, t) for line, t, known in asked if t not in known]
+    found = iter(_evaluated(new))
+    for _, t, known in asked:
+        if t not in known:
+            known[t] = next(found)
+    return [known[t] for _, t, known in asked]
+
+
+def _evaluated(places: Sequence[tuple[Line, float]]) -> list[tuple[float, FloatArray]]:
     distances: list[float] = []
 
     def points() -> Iterator[Point]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.results.evidence import Scalar
 from gradtool.results.report import LadderCurve, scalar
@@ -23,6 +24,7 @@ from gradtool.verify.protocol.differentiable import Differentiable
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import Directions, generator
 from gradtool.verify.thresholds.comparison import ADDITIVE_SLOPE_DIFFERENCE
+from gradtool.verify.thresholds.effort import REMEMBERED_ENTRIES
 from gradtool.verify.thresholds.noise import (
     CANCELLED_ROUNDINGS,
     OWN_PRECISION_ROUNDINGS,
@@ -60,6 +62,7 @@ class Numeric:
         many = partial(function.evaluate_many, or_loop=False) if at_once else None
         self._sampler = Sampler(function.evaluate, point, layout.outputs, layout.functionals, many)
         self._noise = measure(self._sampler, eps, generator(seed, "noise"))
+        self._kept_lines = dict[int, list[Line]]()
 
     @property
     def is_batched(self) -> bool:
@@ -190,7 +193,15 @@ class Numeric:
         return np.asarray(jitter[:, None] / lengths)
 
     def _lines(self, argument: int) -> list[Line]:
-        """A line for each column."""
+        """A line for each column; where entries are few, they keep what they evaluate."""
+        if argument not in self._kept_lines:
+            lines = self._new_lines(argument)
+            if len(lines) * self._layout.rows > REMEMBERED_ENTRIES:
+                return lines
+            self._kept_lines[argument] = [replace(line, known={}) for line in lines]
+        return self._kept_lines[argument]
+
+    def _new_lines(self, argument: int) -> list[Line]:
         directions = self._layout.directions[argument]
         if directions is not None:
             return [self._line(argument, directions, k) for k in range(directions.shape[1])]

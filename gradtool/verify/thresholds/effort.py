@@ -43,6 +43,12 @@ shows in the worst column, and four are one batch. Doubled: a wrong gradient cos
 to find. Halved: the same verdicts, with one more round where all columns need refining.
 """
 
+REMEMBERED_ENTRIES = 4096
+"""Unit: entries of a Jacobian, up to which all difference quotients are kept for another look: a
+few dozen numbers for each entry, a megabyte in all. Doubled: twice the memory. Halved: the entries
+of larger Jacobians that look wrong at first are evaluated twice.
+"""
+
 # ---- how much at a time ---------------------------------------------------------------------
 
 BATCH_BYTES = 2**21
