@@ -18,6 +18,7 @@ from gradtool.cases.inference.clues import Clues, read_clues
 from gradtool.cases.inference.documentation import alternatives
 from gradtool.cases.inference.roles import plain_values
 from gradtool.cases.inference.search import BUDGET, OTHER_DTYPES_BUDGET, SearchResult, Trial, infer
+from gradtool.cases.inference.trials import attempt
 from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import discover, named
@@ -328,6 +329,21 @@ def test_what_no_arguments_avoid_is_reported(function: Any, message: str) -> Non
 def test_a_keyword_that_the_engine_refuses_is_no_mistake() -> None:
     with pytest.raises(NoCase):
         resolve_cases(checkable_class(LacksKeyword), Settings())
+
+
+def test_a_backward_that_the_engine_cannot_run_refuses_no_arguments() -> None:
+    class Lacking(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1.0
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            raise EngineLacksError("torch.special.zeta")
+
+    checkable = checkable_class(Lacking)
+    trial = attempt(checkable, (torch.ones(2, requires_grad=True),), {})
+    assert (trial.backward, trial.received, trial.lacks) == (True, True, True)
 
 
 def test_a_keyword_only_parameter_is_to_be_made_positional() -> None:

@@ -71,7 +71,7 @@ RIGHT = {
         "CachedWeightLinear",
     ],
     "callers": ["Reversible", "TreeSum", "Combined", "Contracted", "Mapped", "Delayed", "Headroom"],
-    "factories": ["Message"],
+    "factories": ["Message", "Average"],
     "given": ["Blended", "Exchanged", "OfArrays", "WithGradient"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from gradtool.cases.inference.uses import read_uses
+from gradtool.cases.inference.helpers import Helper
+from gradtool.cases.inference.uses import merge_helpers, read_uses
 
 
 def test_the_number_of_an_axis_is_no_index() -> None:
@@ -12,3 +13,28 @@ def test_the_number_of_an_axis_is_no_index() -> None:
     assert isinstance(forward, ast.FunctionDef)
     uses = read_uses(forward, ("x", "dim", "rows"), "")
     assert (uses["rows"].is_index, uses["dim"].is_index) == (True, False)
+
+
+SPARSE = """
+def matrix(weights, source, target, count):
+    places = source.unsqueeze(1).expand(-1, 2).flatten()
+    both = torch.stack([target, places])
+    return torch.sparse_coo_tensor(indices=both, values=weights, size=(count, count))
+"""
+
+
+def test_what_gives_the_places_of_a_sparse_tensor_is_an_index() -> None:
+    (matrix,) = ast.parse(SPARSE).body
+    uses = read_uses(matrix, ("weights", "source", "target", "count"), "")
+    assert [name for name, use in uses.items() if use.is_index] == ["source", "target"]
+
+
+def test_uses_are_read_in_what_a_helper_calls() -> None:
+    (inner,) = ast.parse("def pick(values, at): return values[at]").body
+    (outer,) = ast.parse("def summed(values, at): return pick(values, at).sum()").body
+    (forward,) = ast.parse("def forward(ctx, x, i): return summed(x, i)").body
+    assert isinstance(inner, ast.FunctionDef)
+    assert isinstance(outer, ast.FunctionDef)
+    uses = read_uses(forward, ("x", "i"), "")
+    merge_helpers(uses, forward, {"summed": Helper(outer, "", {"pick": Helper(inner, "")})})
+    assert (uses["x"].is_index, uses["i"].is_index) == (False, True)

@@ -19,6 +19,8 @@ class Helper(msgspec.Struct, frozen=True):
     node: ast.FunctionDef
     text: str
     """Its source, with comments."""
+    inner: Mapping[str, Helper] = msgspec.field(default_factory=dict)
+    """The functions that it calls itself, of those that are imported or of a factory."""
 
 
 def helpers_of(
@@ -40,9 +42,13 @@ def helpers_of(
         name = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
         if name in own:
             found[name] = Helper(own[name], ast.get_source_segment(text, own[name]) or "")
-        elif name and (made := _imported(_called(name, namespace))):
+        elif name and (made := _imported(_called(name, namespace), _LEVELS)):
             found[name] = made
     return found
+
+
+_LEVELS = 2
+"""Calls that are followed from forward through functions of other files."""
 
 
 def _called(name: str, namespace: Mapping[str, Any]) -> Any:
@@ -59,11 +65,14 @@ _LIBRARIES = ("gradtool.", "numpy.", "torch.")
 """Modules whose functions take whatever the arguments of a Function are."""
 
 
-def _imported(function: Any) -> Helper | None:
-    if function is None:
+def _imported(function: Any, levels: int) -> Helper | None:
+    text, node = definition(function) if function is not None and levels else ("", None)
+    if not isinstance(node, ast.FunctionDef):
         return None
-    text, node = definition(function)
-    return Helper(node, text) if isinstance(node, ast.FunctionDef) else None
+    calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+    names = dict.fromkeys(ast.unparse(each.func) for each in calls)
+    made = {name: _imported(_called(name, function.__globals__), levels - 1) for name in names}
+    return Helper(node, text, {name: each for name, each in made.items() if each is not None})
 
 
 def definition(function: Any) -> tuple[str, ast.stmt | None]:

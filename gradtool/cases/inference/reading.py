@@ -59,7 +59,7 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     uses = read_uses(forward, names, text)
     namespace = {**getattr(unwrapped, "__globals__", {}), **_enclosed(unwrapped)}
     helpers = helpers_of(forward, cls, module, module_text, namespace)
-    merge_helpers(uses, forward, {name: each.node for name, each in helpers.items()})
+    merge_helpers(uses, forward, helpers)
     methods = [each for each in cls.body if isinstance(each, ast.FunctionDef)]
     merge_kept(uses, (each for each in methods if each.name == "backward"))
     shapes = read_shapes(forward, names, text, helpers)

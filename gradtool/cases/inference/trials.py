@@ -109,7 +109,8 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
             return Trial()  # Forward ran through; a rule says what it did wrong.
         trial = _judge(result, checkable.file)
     given = [each for each in args if isinstance(each, library().Tensor) and each.requires_grad]
-    return replace(trial, received=any(each.grad is not None for each in given))
+    is_received = any(each.grad is not None for each in given)
+    return replace(trial, received=is_received or trial.lacks)
 
 
 def refused(error: Exception, file: Path) -> Trial:
@@ -224,8 +225,8 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
         torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])
     except MemoryError:
         raise
-    except EngineLacksError:
-        pass  # Arguments that avoid a missing name of the engine would hide it.
+    except EngineLacksError:  # Arguments that avoid a missing name of the engine would hide it.
+        return Trial(output=shape, backward=True, reached=(_THROUGH,), lacks=True)
     except Exception as error:
         doubt = f"backward raises {summarize(error)}"
         broken = library().contract(error) if isinstance(error, _OF_ARGUMENTS) else None

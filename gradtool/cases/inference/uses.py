@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from gradtool.cases.inference.helpers import Helper
+
 _INDEXING = {
     "gather": 1,
     "index_select": 1,
@@ -117,6 +119,8 @@ def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use
                 if factor in uses:
                     uses[factor].is_factor = True
     _computed_matrices(uses, node)
+    for name in _of_sparse_places(uses, node):
+        uses[name].is_index = True
     factored = {name for name, use in uses.items() if use.matrix}
     for name, use in uses.items():
         said = _said(text, name, len(names)) if name in (factored or names) else None
@@ -154,18 +158,17 @@ def _by_their_names(node: ast.AST, names: Collection[str]) -> ast.AST:
     return Renamed().visit(copy.deepcopy(node)) if kept else node
 
 
-def merge_helpers(
-    uses: dict[str, Use], node: ast.AST, functions: Mapping[str, ast.FunctionDef]
-) -> None:
-    """Add the uses in helpers of the module and of the class, by the names that call them."""
+def merge_helpers(uses: dict[str, Use], node: ast.AST, helpers: Mapping[str, Helper]) -> None:
+    """Add the uses in helpers, and in those that these call, by the names that call them."""
     for found in ast.walk(node):
         if not isinstance(found, ast.Call):
             continue
-        helper = functions.get(ast.unparse(found.func))
+        helper = helpers.get(ast.unparse(found.func))
         if helper is None:
             continue
-        own = tuple(arg.arg for arg in helper.args.args)
-        inside = read_uses(helper, own, "")
+        own = tuple(arg.arg for arg in helper.node.args.args)
+        inside = read_uses(helper.node, own, "")
+        merge_helpers(inside, helper.node, helper.inner)
         for name, argument in zip(own, found.args, strict=False):
             if isinstance(argument, ast.Name) and argument.id in uses:
                 _merge(uses[argument.id], inside[name])
@@ -513,6 +516,26 @@ def _sources(uses: Mapping[str, Use], node: ast.AST) -> dict[str, str]:
                 if len(roots) == 1 and name not in uses:
                     sources[name] = roots.pop()
     return sources
+
+
+_SPARSE = {"sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor"}
+"""Functions that take the places of entries before the entries."""
+
+
+def _of_sparse_places(uses: Mapping[str, Use], node: ast.AST) -> Iterator[str]:
+    """Yield the parameters from which the places of the entries of a sparse tensor are computed."""
+    sources = _sources(uses, node)
+    values = {
+        each.targets[0].id: each.value
+        for each in ast.walk(node)
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+    }
+    for found in ast.walk(node):
+        if isinstance(found, ast.Call) and _name_of(found.func) in _SPARSE:
+            named = [each.value for each in found.keywords if str(each.arg).endswith("indices")]
+            for places in named or found.args[:1]:
+                whole = values.get(places.id, places) if isinstance(places, ast.Name) else places
+                yield from (sources[name] for name in _names(whole) if name in sources)
 
 
 _OF_POSITIVE = {"sqrt", "rsqrt", "log"}

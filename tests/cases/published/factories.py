@@ -45,3 +45,36 @@ def made_of(kernel):
 
 
 Message = made_of(spread)
+
+
+def incidence(weights, source, target, count):
+    kinds = weights.shape[1]
+    places = source.unsqueeze(1).expand(-1, kinds).flatten()
+    ends = target.unsqueeze(1).expand(-1, kinds).flatten()
+    return torch.sparse_coo_tensor(
+        indices=torch.stack([ends, places]), values=weights.flatten(), size=(count, count)
+    )
+
+
+def blurred(weights, values, source, target):
+    return torch.sparse.mm(incidence(weights, source, target, len(values)), values)
+
+
+def averaged_by(kernel):
+    class Average(Function):
+        @staticmethod
+        def forward(ctx, a, b, i, j):
+            ctx.save_for_backward(a, b, i, j)
+            return kernel(a, b, i, j)
+
+        @staticmethod
+        def backward(ctx, grad):
+            a, b, i, j = ctx.saved_tensors
+            each = (grad[j] * b[i]).sum(1, keepdim=True)
+            taken = torch.zeros_like(b).index_add(0, i, a.sum(1, keepdim=True) * grad[j])
+            return each.expand_as(a), taken, None, None
+
+    return Average
+
+
+Average = averaged_by(blurred)
