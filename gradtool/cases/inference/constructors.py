@@ -72,7 +72,7 @@ def _may_make(name: str) -> bool:
 
 
 def _made_of_tensor(method: Callable[..., Any]) -> Any:
-    """What a method returns for a tensor; None if its first parameter is none, or it raises."""
+    """Result of a method for a tensor; None if it takes none, or raises."""
     try:
         first = next(iter(inspect.signature(method).parameters.values()), None)
         is_maker = first is not None and takes_tensor(first)
