@@ -159,7 +159,7 @@ def _by_their_names(node: ast.AST, names: Collection[str]) -> ast.AST:
 
 
 def merge_helpers(uses: dict[str, Use], node: ast.AST, helpers: Mapping[str, Helper]) -> None:
-    """Add the uses in helpers, and in those that these call, by the names that call them."""
+    """Add the uses in helpers, and as an index in those that these call, by their names."""
     for found in ast.walk(node):
         if not isinstance(found, ast.Call):
             continue
@@ -168,7 +168,12 @@ def merge_helpers(uses: dict[str, Use], node: ast.AST, helpers: Mapping[str, Hel
             continue
         own = tuple(arg.arg for arg in helper.node.args.args)
         inside = read_uses(helper.node, own, "")
-        merge_helpers(inside, helper.node, helper.inner)
+        # What is far from forward may be a check of types, for any argument.
+        further = {name: Use() for name in own}
+        merge_helpers(further, helper.node, helper.inner)
+        for name, use in further.items():
+            inside[name].is_index |= use.is_index
+            inside[name].gathers |= use.gathers
         for name, argument in zip(own, found.args, strict=False):
             if isinstance(argument, ast.Name) and argument.id in uses:
                 _merge(uses[argument.id], inside[name])
