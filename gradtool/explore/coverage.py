@@ -20,6 +20,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.observed import cotangents_of
 from gradtool.explore.point import Point
 from gradtool.results.report import Coverage
+from gradtool.verify.protocol.observation import Cotangents, Observation
 
 
 class Branches:
@@ -49,15 +50,20 @@ class Branches:
         ]  # fmt: skip
         asks = any("needs_input_grad" in source_of(side.branch) for side in sides_of(self._jumps))
         with self.watching() as keep:
-            seen = function.call(function.primals)
-            if seen.failure:
+            chosen: list[Cotangents] = []
+
+            def choose(seen: Observation) -> Cotangents | None:
+                chosen.extend([] if seen.failure else [cotangents_of(seen, seed)])
+                return chosen[0] if chosen else None
+
+            function.call(function.primals, choose)
+            if not chosen:
                 return 1
-            cotangents = cotangents_of(seen, seed)
-            every = [None, *(alone if asks and len(alone) > 1 else [])]
-            for needs in every:
-                function.call(function.primals, cotangents, needs=needs)
+            further = alone if asks and len(alone) > 1 else []
+            for needs in further:
+                function.call(function.primals, chosen[0], needs=needs)
             keep()
-        return 1 + 2 * len(every)
+        return 2 + 2 * len(further)
 
     @contextmanager
     def watching(self) -> Iterator[Keep]:
