@@ -17,8 +17,8 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.coverage import Branches
 from gradtool.explore.families import (
     Family,
+    Test,
     beside_values,
-    kept_by,
     of_indices,
     of_tensors,
 )
@@ -58,8 +58,7 @@ def combined(
     case: ResolvedCase,
     bases: Sequence[Variant],
     branches: Branches,
-    point: Point,
-    points: Sequence[Point],
+    kept: Test,
 ) -> Iterator[Named]:
     """Yield variants of a case, each with the name of the family that its values are of.
 
@@ -69,10 +68,8 @@ def combined(
         bases: Variants of its options at which backward is right; most kinds of values are tried
             with another of them first.
         branches: Those of the Function, with what they compared.
-        point: The arguments of the case.
-        points: Those of all cases.
+        kept: Returns True for variants that docstrings allow.
     """
-    kept = kept_by(checkable, point, points)
     streams = [
         _special_values(checkable, case, base, branches, number)
         for number, base in enumerate(bases)

@@ -14,7 +14,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.combinations import combined
 from gradtool.explore.coverage import Branches
-from gradtool.explore.families import Turns, variants
+from gradtool.explore.families import Test, Turns, kept_by, variants
 from gradtool.explore.ignored_option import (
     is_computed_by_caller,
     is_fixed_by_call,
@@ -134,9 +134,10 @@ def _explored(
     search = _Search(checkable, settings, branches, found)
     search.left -= sum(branches.run(at, case.seed) for case, at in zip(cases, points, strict=True))
     turns = {id(case): Turns() for case in cases}
+    tests = [kept_by(checkable, at, points) for at in points]
     streams = [
-        variants(checkable, case, at, branches, turns[id(case)], points)
-        for case, at in zip(cases, points, strict=True)
+        variants(checkable, case, at, branches, turns[id(case)], points, kept)
+        for case, at, kept in zip(cases, points, tests, strict=True)
     ]
     named = [_named(stream, turns[id(case)]) for case, stream in zip(cases, streams, strict=True)]
     for case, point, variant, family in _interleaved(cases, points, named):
@@ -145,7 +146,7 @@ def _explored(
         tell(family)
         answer = search.look(case, point, variant, family)
         turns[id(case)].was_refused = answer is Answer.REFUSED
-    search.combine(cases, points, tell)
+    search.combine(cases, points, tests, tell)
     branches.pause()
     if search.found:
         return list(search.found.values()), branches.result
@@ -216,7 +217,11 @@ class _Search:
             bases.insert(0, variant)  # The last values of an option are the most special ones.
 
     def combine(
-        self, cases: Sequence[ResolvedCase], points: Sequence[Point], tell: Callable[[str], None]
+        self,
+        cases: Sequence[ResolvedCase],
+        points: Sequence[Point],
+        tests: Sequence[Test],
+        tell: Callable[[str], None],
     ) -> None:
         """Look at changed options with special values, which are right by themselves."""
         streams = [
@@ -225,10 +230,9 @@ class _Search:
                 case,
                 sorted(self._bases[id(case)], key=lambda base: -len(base.options)),
                 self._branches,
-                point,
-                points,
+                kept,
             )
-            for case, point in zip(cases, points, strict=True)
+            for case, kept in zip(cases, tests, strict=True)
         ]
         named = [((each, name) for name, each in stream) for stream in streams]
         together = _interleaved(cases, points, named)

@@ -96,6 +96,7 @@ from gradtool.explore.variants.values import falling, far, larger, near, reverse
 from gradtool.explore.variants.zeros import at_limits, counts, ends, whole, zeros
 
 Family = Callable[[], Iterator[Variant]]
+Test = Callable[[Variant], bool]
 
 _MOST_TRIED = 4
 """Variants of one family in a turn, of which forward refuses all but the last."""
@@ -120,13 +121,13 @@ def variants(
     branches: Branches,
     turns: Turns,
     points: Sequence[Point],
+    kept: Test,
 ) -> Iterator[Variant]:
-    """Yield all variants of a case, whose arguments are `point`, that its docstrings allow.
+    """Yield all variants of a case, whose arguments are `point`, that are `kept`.
 
     What `branches` lacks comes first; the other families share the budget. `points` are those of
-    all cases: where one of them passes None, or breaks a condition, others may.
+    all cases: where one of them passes None, others may.
     """
-    kept = kept_by(checkable, point, points)
     live = deque(
         (name, filter(kept, stream))
         for name, stream in _streams(checkable, case, point, branches, points)
@@ -146,10 +147,11 @@ def variants(
             live.insert(place, (turns.family, stream))
 
 
-def kept_by(
-    checkable: Checkable, point: Point, points: Sequence[Point]
-) -> Callable[[Variant], bool]:
-    """Return a test for variants of a case, whose arguments are `point`, that docstrings allow."""
+def kept_by(checkable: Checkable, point: Point, points: Sequence[Point]) -> Test:
+    """Return a test for variants of a case, whose arguments are `point`, that docstrings allow.
+
+    `points` are those of all cases: where one of them breaks a condition, variants may.
+    """
     # Docstrings also state values of what a case leaves at its default.
     cases = [*points, with_defaults(point, checkable.parameters())]
     text = wording(checkable.obj).docstrings

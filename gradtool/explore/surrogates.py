@@ -21,7 +21,7 @@ from gradtool.config.settings import Settings
 from gradtool.explore.coverage import Branches
 from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.explorer import Discovered, confirmed
-from gradtool.explore.families import Turns, variants
+from gradtool.explore.families import Turns, kept_by, variants
 from gradtool.explore.observed import (
     cotangents_of,
     observe,
@@ -113,9 +113,9 @@ def _suspects(
             beside = (variant.point, _nudged(variant.point))
             return all(_differing(checkable, each, seed) for each in beside)
 
-        stream = variants(
-            checkable, case, point, Branches(checkable), Turns(), [each for _, each in cases]
-        )
+        points = [each for _, each in cases]
+        kept = kept_by(checkable, point, points)
+        stream = variants(checkable, case, point, Branches(checkable), Turns(), points, kept)
         for variant in islice(stream, _MOST_TRIED[settings.explore] // len(cases)):
             is_tie = variant.along is not None
             if is_tie or not _is_double(variant.point) or not is_other(variant):
