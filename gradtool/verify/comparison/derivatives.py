@@ -5,7 +5,7 @@ Everything is computed when it is first needed, and once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, partial
 from typing import cast
 
@@ -318,7 +318,7 @@ class Derivatives:
         if self._is_batched and comparison.decision.any():
             self._at_once = False
             # Cached properties live in __dict__; dropping them recomputes them without batches.
-            for name in ("analytic", "_numeric", "_rounding_sensitivity"):
+            for name in ("analytic", "_numeric", "_rounding_sensitivity", "_exact_sensitivity"):
                 self.__dict__.pop(name, None)
             comparison = self._compare_once(argument)
         return comparison
@@ -332,7 +332,10 @@ class Derivatives:
         comparison = self._compare_at(argument, tolerance)
         if _may_be_rounding(comparison, at_any_size=self.ungraphed):
             # Only now: each look costs another analytic Jacobian.
-            jitter = SENSITIVITY_SAFETY * self._rounding_sensitivity[argument]
+            moved = self._rounding_sensitivity[argument]
+            if comparison.exact is not None:
+                moved = moved + self._exact_sensitivity[argument]
+            jitter = SENSITIVITY_SAFETY * moved
             comparison = self._compare_at(argument, replace(tolerance, jitter=jitter))
         return self._with_located_entry(comparison)
 
@@ -450,24 +453,45 @@ class Derivatives:
     @cached_property
     def _rounding_sensitivity(self) -> tuple[FloatArray, ...]:
         """The change of the analytic Jacobians when the inputs change by a rounding."""
+        function, layout, scaling = self.function, self.layout, self.analytic.scaling
+        others = (
+            analytic_jacobian(function, point, layout, scaling, at_once=self._at_once).matrices
+            for point in self._rounded_points
+        )
+        return _largest_changes(self.analytic.matrices, others)
+
+    @cached_property
+    def _exact_sensitivity(self) -> tuple[FloatArray, ...]:
+        """The same of the recorded forward's: it may cancel terms that backward never has."""
+        assert self.witness is not None
+        # What a large term swallows is the same at all these points, and not at another scale.
+        scales = generator(self.seed, "scales").uniform(0.5, 1.0, SENSITIVITY_LOOKS)
+        looks = map(self.witness.jacobians_near, self._rounded_points, scales)
+        return _largest_changes(self.witness.jacobians, filter(None, looks))
+
+    @property
+    def _rounded_points(self) -> list[list[Array]]:
+        """Points that are a rounding away."""
         rng = generator(self.seed, "wavering")
-        sensitivity = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
-        for _ in range(SENSITIVITY_LOOKS):
-            point = rounded_differently(self.primals, self.inputs, rng)
-            scaling = self.analytic.scaling
-            other = analytic_jacobian(
-                self.function, point, self.layout, scaling, at_once=self._at_once
-            )
-            for most, here, there in zip(
-                sensitivity, self.analytic.matrices, other.matrices, strict=True
-            ):
-                with np.errstate(invalid="ignore"):  # Both may be infinite.
-                    np.fmax(most, np.abs(there - here), out=most)
-        return tuple(sensitivity)
+        return [
+            rounded_differently(self.primals, self.inputs, rng) for _ in range(SENSITIVITY_LOOKS)
+        ]
 
     @cached_property
     def _numeric(self) -> Numeric:
         return Numeric(self.function, self.primals, self.layout, self.seed, at_once=self._at_once)
+
+
+def _largest_changes(
+    here: Sequence[FloatArray], others: Iterable[Sequence[FloatArray]]
+) -> tuple[FloatArray, ...]:
+    """Return the largest change of each entry of each matrix."""
+    changes = [np.zeros_like(matrix) for matrix in here]
+    for there in others:
+        for most, one, other in zip(changes, here, there, strict=True):
+            with np.errstate(invalid="ignore"):  # Both may be infinite.
+                np.fmax(most, np.abs(other - one), out=most)
+    return tuple(changes)
 
 
 def _may_be_rounding(comparison: Comparison, *, at_any_size: bool) -> bool:

@@ -24,6 +24,8 @@ from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_conti
 from gradtool.verify.protocol.differentiable import Differentiable
 from gradtool.verify.protocol.observation import Array
 
+_Found = tuple[AnalyticJacobian, Layout]
+
 
 @dataclass(frozen=True)
 class Witness:
@@ -46,8 +48,8 @@ class Witness:
     in_one_run: bool = False
 
     @cached_property
-    def _found(self) -> tuple[AnalyticJacobian | None, str | None]:
-        """The Jacobians; or the reason why there are none."""
+    def _found(self) -> tuple[_Found | None, str | None]:
+        """The Jacobians and their layout; or the reason why there are none."""
         if self.in_one_run:
             return self._found_at_once()
         seen = self.function.call(self.primals)
@@ -69,9 +71,9 @@ class Witness:
             )
         except Exception as error:  # What the steps of the user's forward raise has no bounds.
             return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"
-        return jacobian, None
+        return (jacobian, layout), None
 
-    def _found_at_once(self) -> tuple[AnalyticJacobian | None, str | None]:
+    def _found_at_once(self) -> tuple[_Found | None, str | None]:
         """The same from one call, which says less of why there are none."""
         # What backward has lost the graph of, the recorded forward may have kept.
         graphed = tuple(block.stop > block.start for block in self.layout.outputs.blocks)
@@ -83,7 +85,7 @@ class Witness:
             return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"
         if not _same(outputs, self.outputs):
             return None, "forward gives different results when it is recorded"
-        return jacobian, None
+        return (jacobian, layout), None
 
     @property
     def silence(self) -> str | None:
@@ -93,12 +95,35 @@ class Witness:
     def jacobian(self, argument: int) -> FloatArray | None:
         """The exact derivative with respect to one argument; None where it cannot be found."""
         found = self._found[0]
-        return None if found is None else found.matrices[argument]
+        return None if found is None else found[0].matrices[argument]
+
+    @property
+    def jacobians(self) -> tuple[FloatArray, ...]:
+        """The exact derivatives with respect to all arguments; none where they cannot be found."""
+        found = self._found[0]
+        return () if found is None else found[0].matrices
+
+    def jacobians_near(
+        self, primals: Sequence[Array], scale: float
+    ) -> tuple[FloatArray, ...] | None:
+        """Return `jacobians` at a point close by, from cotangents that are `scale` times as large.
+
+        None where there are none, or where steps of the user's forward raise.
+        """
+        found = self._found[0]
+        if found is None:
+            return None
+        try:
+            return analytic_jacobian(
+                self.function, primals, found[1], self.scaling * scale, at_once=True
+            ).matrices
+        except Exception:  # What the steps of the user's forward raise has no bounds.
+            return None
 
     def follows(self, argument: int) -> bool:
         """Return True if recorded steps lead from an argument to an output."""
         found = self._found[0]
-        return found is not None and found.returned[argument]
+        return found is not None and found[0].returned[argument]
 
 
 def _same(outputs: Sequence[Array | None], others: Sequence[Array | None]) -> bool:

@@ -298,6 +298,36 @@ class NearlyCancelling(Function):
         yield values(1000.0, -50.0), values(999.5, -50.25)
 
 
+class SeenThroughLayers(Function):
+    """Light of layers that absorb what comes from behind, down to nothing, and of the ground.
+
+    Term by term the derivative cancels all that the last layer sends but a trace.
+    """
+
+    @staticmethod
+    def forward(ctx, thickness, opacity, light, ground):
+        depth = thickness * opacity
+        behind = depth.cumsum(0)
+        weight = (depth - behind).exp() * -(-depth).expm1()
+        left = (-behind).exp()
+        ctx.save_for_backward(thickness, opacity, light, ground, weight, left)
+        return (weight * light).sum() + left[-1] * ground
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        thickness, opacity, light, ground, weight, left = ctx.saved_tensors
+        seen = weight * light
+        later = seen.flip(0).cumsum(0).flip(0) - seen
+        grad_depth = grad_output * (left * light - later - left[-1] * ground)
+        return grad_depth * opacity, grad_depth * thickness, grad_output * weight, None
+
+    @staticmethod
+    def sample_inputs():
+        thickness, opacity = values(0.31, 0.62, 0.83, 0.0551), values(3.0, 0.2, 0.7, 500.0)
+        yield thickness, opacity, values(0.34, 0.15, 0.45, 0.8), tensor(0.23, dtype=float64)
+
+
 class ConstantOutput(Function):
     """Does not depend on its input, and says so with zeros."""
 
