@@ -13,6 +13,7 @@ import numpy as np
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.point import Growth, Point, Variant
+from gradtool.explore.reading.wording import wording
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.observation import Array, Observation
 
@@ -36,6 +37,8 @@ def raises_by_mistake(
     """
     if variant.may_raise or _is_deliberate(checkable, error):
         return False
+    if wording(checkable.obj).drops_rest:
+        return True
     may_ignore = variant.growth is not None or variant.names_extents
     if may_ignore and any(_has_ignored_part(each, at_case.get(at)) for at, each in exact.items()):
         return False

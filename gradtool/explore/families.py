@@ -203,8 +203,8 @@ def _of_arguments(
         "options with positive numbers": lambda: among_positive(
             full, plain(full, parameters, known)
         ),
-        "documented shapes": lambda: documented(function, point, draws("documented")),
-        "leading axes": lambda: leading(checkable, full, draws("leading")),
+        "documented shapes": lambda: documented(checkable, point, draws("documented")),
+        "leading axes": lambda: leading(checkable, full, points, draws("leading")),
         "optional tensors": lambda: optional(checkable, point, points),
         "optional tensors with options": lambda: with_choices(
             point, optional(checkable, point, points), parameters, known

@@ -185,6 +185,17 @@ def _by_position(
     }
 
 
+def shapes_met(checkable: Checkable, point: Point) -> dict[int, tuple[int, ...]]:
+    """Return, by position, the shape of what an argument is broadcast to where it is known."""
+    try:
+        function = function_at(checkable, point)
+        shapes = function.met_shapes()
+    except Exception:  # The user's forward may raise anything.
+        return {}
+    positions = [argument.position for argument in function.arguments]
+    return {at: shape for at, shape in zip(positions, shapes, strict=True) if shape is not None}
+
+
 def read_as_symmetric(checkable: Checkable, point: Point, seed: int) -> list[int]:
     """Return the positions of symmetric arguments of which forward reads one triangle."""
     observed = observe(checkable, point)

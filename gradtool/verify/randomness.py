@@ -91,8 +91,19 @@ def _shift(primal: Array, part: float, rng: np.random.Generator) -> Array:
     moved = np.array(primal, order="C")
     if is_continuous(primal.dtype) and primal.size:
         flat = real_view(moved)
-        flat += (part / RANDOM_LARGEST * signed(rng, flat.shape) * scales(moved)).astype(flat.dtype)
+        moves = part / RANDOM_LARGEST * signed(rng, flat.shape) * scales(moved)
+        flat += _inward(flat, moves).astype(flat.dtype)
     return moved
+
+
+def _inward(values: FloatArray, moves: FloatArray) -> FloatArray:
+    """Let entries at the ends of [0, 1] or [-1, 1] move inward, where all lie between these."""
+    least, largest = values.min(), values.max()
+    if largest != 1 or (least < 0 and least != -1):
+        return moves
+    sizes = np.abs(moves)
+    moves = np.where(values == 1, -sizes, moves)
+    return np.where(values == least, sizes, moves) if least in (0, -1) else moves
 
 
 class Functionals:

@@ -23,6 +23,7 @@ from gradtool.adapters.common.calls import Calls, find_leak
 from gradtool.adapters.common.contained_tensors import lost_gradients
 from gradtool.adapters.common.executable_lines import Lines, lines_of, traced
 from gradtool.adapters.common.forward_mode import TangentMap
+from gradtool.adapters.common.met_shapes import Shape, met_shapes
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.common.recorded_backward import RecordedBackward
 from gradtool.adapters.common.recorded_forward import RecordedForward
@@ -352,6 +353,13 @@ class FunctionDifferentiable:
         Raises what the user's code or the library raises.
         """
         return exact_gradients(self._bound, primals, cotangents)
+
+    def met_shapes(self) -> list[Shape | None]:
+        """Return the shape of what each argument is broadcast against, None where it is unknown.
+
+        Raises what the user's code or the library raises.
+        """
+        return met_shapes(self._bound, self.primals)
 
     def with_defaults(self) -> FunctionDifferentiable | None:
         """Pass the defaults that the case leaves to ``forward``; None if there are none."""

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradtool.explore.point import Point
+from gradtool.explore.reading.names import is_place
 from gradtool.explore.reading.source import nodes
 from gradtool.explore.reading.wording import wording
+
+_MAKING = {"zeros", "new_zeros", "empty", "new_empty", "ones", "new_ones"}
 
 _OF_SPACE = (
     (2, re.compile(r"\b(2-?d|two-dimensional|planar|unit square|so\(2\)|se\(2\))\b", re.I)),
@@ -20,18 +23,34 @@ _OF_SPACE = (
 
 
 def component_axes(function: Any, point: Point) -> set[tuple[int, int]]:
-    """The axes that a constant index names to the end, or that have as many entries as space."""
+    """The axes that a constant index names to the end, or that have as many entries as space.
+
+    Or the last axis of points, if the source makes a tensor of so many coordinates.
+    """
     fixed: set[tuple[int, int]] = set()
     text = f"{getattr(function, '__name__', '')} {wording(function).docstrings}"
     coordinates = {extent for extent, words in _OF_SPACE if words.search(text)}
-    named = set(_named(function))
+    named, made = set(_named(function)), set(_made_extents(function))
     for at, array in point.arrays():
         for axis, extent in enumerate(array.shape):
             places = {(point.names[at], axis, extent - 1)}
             places |= {(point.names[at], axis - array.ndim, extent - 1)}
             if (extent > 1 and places & named) or extent in coordinates:
                 fixed.add((at, axis))
+        if array.ndim > 1 and is_place(point.names[at]) and array.shape[-1] in made:
+            fixed.add((at, array.ndim - 1))
     return fixed
+
+
+def _made_extents(function: Any) -> Iterator[int]:
+    """Each number of entries that the source gives to the last axis of a new tensor."""
+    for node in nodes(function):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr=attr), args=[*_, ast.Constant(value=int(extent))]
+            ):
+                if attr in _MAKING and len(node.args) > 1:
+                    yield extent
 
 
 def _named(function: Any) -> Iterator[tuple[str, int, int]]:

@@ -19,7 +19,7 @@ from gradtool.cases.inference.documentation import Shapes
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
 from gradtool.explore.reading.regular_matrices import kept_regular
-from gradtool.explore.reading.stated_values import Statement, bounded, statements
+from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
 from gradtool.explore.reading.wording import speaks_of_distinct
 from gradtool.explore.traits import is_permutation_along
 
@@ -61,7 +61,8 @@ def constraints(
 def _stated(text: str, shapes: Shapes, cases: Sequence[Point]) -> list[Constraint]:
     """The constraints on the values of those arguments of which no statement fails at a case."""
     names = {name for each in cases for name in each.names}
-    stated = [(each.name, _as_constraint(each, shapes)) for each in statements(text, names)]
+    found = [*statements(text, names), *levels(text, names)]
+    stated = [(each.name, _as_constraint(each, shapes)) for each in found]
     broken = {name for name, holds in stated if not all(map(holds, cases))}
     return [holds for name, holds in stated if name not in broken]
 

@@ -57,11 +57,19 @@ is_free_number = _names(
 is_share = _names(r"(.*_)?(p|prob|probability|drop(out)?|rate|keep|ratio|share)(_?(p|prob|rate))?")
 """Tells a number from 0 to 1."""
 
+is_level = _names(r"(.*_)?(taus?|q|qs|levels?|quantiles?)")
+"""Tells levels of quantiles."""
+
 is_block = _names(r"(.*_)?(chunk|block|tile|bs|step|stride|window|group)(_?(size|len))?s?\w{0,2}")
 """Tells the size of the parts that a tensor is cut into."""
 
 is_part_size = _names(r"(.*_)?(chunk|block|tile|segment)(_?(size|len|length))?s?\w{0,2}")
 """Tells a size of parts that changes how a result is computed, and not the result."""
+
+is_place = _names(
+    r"(.*_)?(pos(itions?)?|coord(inate)?s?|xyz|points?|atoms?|particles?|vert(ex|ices|s)|centers?)\d?"
+)
+"""Tells points in space, of which the last axis has the coordinates."""
 
 is_order = _names(r".*(perm|order|inv|rank|sort|shuffle).*")
 """Tells indices that put all entries in another order."""

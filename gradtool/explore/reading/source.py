@@ -160,13 +160,16 @@ class Iteration(msgspec.Struct, frozen=True):
 
 
 def with_helpers(method: Any) -> Iterator[Any]:
-    """A method, and the functions of its module that it names."""
+    """A method, and the functions of its module and of its class that it names."""
     yield method
     inner = inspect.unwrap(method)
     space = getattr(inner, "__globals__", {})
+    owner = space.get(getattr(inner, "__qualname__", "").partition(".")[0])
     for name in getattr(getattr(inner, "__code__", None), "co_names", ()):
-        if inspect.isfunction(space.get(name)):
-            yield space[name]
+        for each in (space.get(name), vars(owner).get(name) if inspect.isclass(owner) else None):
+            each = getattr(each, "__func__", each)
+            if inspect.isfunction(each) and each is not inner:
+                yield each
 
 
 def _improves(node: ast.AST) -> bool:
@@ -200,10 +203,23 @@ def asks_for_needed(function: Any) -> bool:
 
 
 def step_of_integers(function: Any) -> int:
-    """Return 2 where the source speaks of odd or even numbers, else 1."""
+    """Return 2 where the source speaks of odd or even numbers, or takes them in pairs, else 1."""
     method = getattr(function, "forward", function)
-    helpers = (ast.unparse(tree) for each in with_helpers(method) for tree in trees(each))
-    return 2 if wording(function).speaks_of_parity or any(map(speaks_of_parity, helpers)) else 1
+    helpers = [tree for each in with_helpers(method) for tree in trees(each)]
+    if wording(function).speaks_of_parity or any(_takes_pairs(tree) for tree in helpers):
+        return 2
+    return 2 if any(speaks_of_parity(ast.unparse(tree)) for tree in helpers) else 1
+
+
+def _takes_pairs(tree: ast.AST) -> bool:
+    """Return True for code that takes every second entry up to a number that has a name."""
+    return any(
+        isinstance(node, ast.Slice)
+        and isinstance(node.upper, ast.Name)
+        and isinstance(node.step, ast.Constant)
+        and node.step.value == 2
+        for node in ast.walk(tree)
+    )
 
 
 def words(function: Any, given: Mapping[str, Any]) -> dict[str, list[str]]:

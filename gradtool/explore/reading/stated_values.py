@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from gradtool.explore.reading.names import is_level
+
 _TOKEN = re.compile(
     r"[-+\u2212]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?|-(?:pi|inf)\b|[A-Za-z_]\w*(?:-[A-Za-z]\w*)*"
     r"|>=|<=|==|!=|[<>=\u2265\u2264\u2260\u2208()\[\]{}|/:,;.+*\u00d7-]|'[^' ]*'|\"[^\" ]*\""
@@ -112,6 +114,8 @@ _MOST_NOUNS = 3
 _SELECTING = frozenset({"over", "where", "when", "if", "unless", "while", "whose"})
 """Words before a condition that holds of some entries or calls only."""
 
+_QUANTILES = re.compile(r"quantile|expectile|pinball", re.I)
+
 _NO_PROPERTY = ("definite", "semi", "or", "and", "if", "for", "though", "when", "where", "at")
 """Words after which "positive" is a property of a matrix, and "even" none at all."""
 
@@ -136,6 +140,17 @@ def statements(text: str, names: AbstractSet[str]) -> list[Statement]:
         for at, name in _subjects(tokens, names)
         for condition in (*_after(tokens[at + 1 :], names), *_before(tokens[:at]))
     ]
+
+
+def levels(text: str, names: AbstractSet[str]) -> list[Statement]:
+    """Find the levels of quantiles: shares, which a loss of quantiles has no meaning without."""
+    if not _QUANTILES.search(text):
+        return []
+    return [Statement(name, _is_share) for name in sorted(names) if is_level(name)]
+
+
+def _is_share(value: Any, _: Known) -> bool:
+    return bool(np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)))
 
 
 def bounded(text: str, names: AbstractSet[str]) -> set[str | None]:

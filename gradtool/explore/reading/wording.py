@@ -80,13 +80,23 @@ _PADDING = re.compile(r"\bpad(s|ded|ding)?\b|stored as zeros?\b", re.I)
 
 _NEVER_ZERO = re.compile(
     r"\b(must|should|assum\w*|requires?|all|every|each)\b[^.;]{0,24}\b(non-?zero|not (be )?zero)\b"
-    r"|\bnon-?zero (rows?|vectors?|norms?|entries|inputs?|values|numbers)\b|\bnever (be )?zero\b"
+    r"|\bnon-?zero (\w+ )?(rows?|vectors?|norms?|entries|inputs?|values|numbers)\b"
+    r"|\bnever (be )?zero\b"
     r"|\b(numbers|rows|vectors|entries|inputs|values) (that|which) are not (zero|0)\b"
     r"|\baway from (zero|0|the origin)\b|(!=|\u2260) ?0\b"
     r"|\b(no (derivative|gradient)|not (differentiable|defined)|undefined|singular)\b"
     r"[^.;]{0,32}\b(zero|0|origin)\b",
     re.I,
 )
+
+_PART = r"\b(incomplete|partial|last|trailing|remain\w*|left.?over|extra|rest)\b"
+_DROPPED = r"\b(drop|ignor|discard|skip|truncat|left out|unused|no gradient)\w*"
+
+_DROPS_REST = re.compile(
+    rf"{_PART}[^.;]{{0,40}}{_DROPPED}|{_DROPPED}[^.;]{{0,40}}{_PART}",
+    re.I,
+)
+"""Matches what is left of an axis after all whole parts, and plays no role."""
 
 _DOMAIN = re.compile(
     r"\b(needs?|requires?|must|assum\w*|only|valid|where|for|with|if)\b[^.;]{0,40}"
@@ -106,7 +116,9 @@ _QUOTED = re.compile(r"(['\"`])(\w+)\1")
 _REAL_OR_COMPLEX = re.compile(
     r"\breal\b[^.;]{0,24}\bor\b[^.;]{0,12}\bcomplex\b|\breal( \([^)]*\))? and complex\b"
     r"|\bcomplex\b[^.;]{0,24}\bor\b[^.;]{0,12}\breal\b|\bcomplex and real\b"
-    r"|\bcomplex (also )?(allowed|supported)",
+    r"|\bcomplex (also )?(allowed|supported)"
+    r"|\b(unitary|hermitian) or (orthogonal|symmetric)\b"
+    r"|\b(orthogonal|symmetric) or (unitary|hermitian)\b",
     re.I,
 )
 
@@ -243,6 +255,11 @@ class Wording:
         return bool(_NEVER_ZERO.search(self.docstrings))
 
     @cached_property
+    def drops_rest(self) -> bool:
+        """A docstring says that what does not fill a whole part plays no role."""
+        return bool(_DROPS_REST.search(self.docstrings))
+
+    @cached_property
     def has_domain(self) -> bool:
         """A docstring states a condition on what is computed from the arguments."""
         return bool(_DOMAIN.search(self.docstrings))
@@ -300,6 +317,15 @@ class Wording:
         word = re.escape(name)
         text = rf"\b{word}\b[^.;]{{0,99}}{_LEARNED}|{_LEARNED}[^.;]{{0,24}}\b{word}\b"
         return bool(re.search(text, self.docstrings.replace("e.g.", ""), re.I))
+
+    def is_initial_state(self, name: str) -> bool:
+        """Return True if a docstring calls an argument the initial state of a recurrence."""
+        word = re.escape(name)
+        text = (
+            rf"\binitial ((hidden|cell|recurrent|memory) )?(state )?[`(]*{word}\b"
+            rf"|\b{word}\b[^.;,]{{0,24}}\binitial (((hidden|cell) )?state|[A-Za-z])\b"
+        )
+        return bool(re.search(text, self.docstrings, re.I)) and not self.is_constant(name)
 
     def is_constant(self, name: str) -> bool:
         """Return True if a docstring says that an argument has no gradient."""

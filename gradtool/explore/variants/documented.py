@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.cases.inference.documentation import alternatives
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.observed import shapes_met
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.documented_shapes import shapes_beside_scalar
 from gradtool.explore.reading.wording import wording
@@ -19,9 +21,9 @@ from gradtool.verify.protocol.observation import Array
 _TINY, _HUGE = 2.0**-560, 2.0**532
 
 
-def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+def documented(checkable: Checkable, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants of the shapes and sizes that the docstrings speak of."""
-    said = wording(function)
+    said = wording(checkable.obj)
     yield from _of_stated_rank(said.docstrings, point, rng)
     yield from _instead_of_numbers(said.docstrings, point)
     if said.is_of_any_size:
@@ -38,12 +40,15 @@ def documented(function: Any, point: Point, rng: np.random.Generator) -> Iterato
     for at in trailing:
         yield from _with_axis(point, at, trailing, rng, is_last=True)
     broadcast = [at for at in _broadcastable(point) if said.may_broadcast(point.names[at])]
+    free = sorted(is_free & point.tracked)
+    summed = [at for at in free if at not in broadcast and said.is_summed_to(point.names[at])]
+    met = shapes_met(checkable, point) if broadcast or summed else {}
     for chosen in _alone_and_alike(point, broadcast):
-        yield from along_some_axes(point, chosen, rng)
+        yield from along_some_axes(point, chosen, rng, met=met)
     yield from _beside(point, broadcast, is_free, rng)
-    for at in sorted(is_free & point.tracked):
-        if at not in broadcast and said.is_summed_to(point.names[at]):
-            yield from along_some_axes(point, (at,), rng, keeps_last=said.goes_along_last_axis)
+    for at in summed:
+        keeps_last = said.goes_along_last_axis
+        yield from along_some_axes(point, (at,), rng, met=met, keeps_last=keeps_last)
 
 
 def _beside(

@@ -229,9 +229,22 @@ def crowded(point: Point, longer: Iterable[Variant]) -> Iterator[Variant]:
             found, counts = np.unique(point.values[at], return_counts=True)
             is_group = array.dtype.kind in "iu" and counts.max(initial=0) > 1
             if is_group and array.size > _LARGEST_IN_A_BYTE:
-                made = np.full_like(array, found[np.argmax(counts)])
+                made = _kept_apart(variant.point, at, found[np.argmax(counts)], point)
                 change = f"{variant.change}, and all entries of `{point.names[at]}` are equal"
-                yield replace(variant, point=variant.point.having({at: made}), change=change)
+                yield replace(variant, point=variant.point.having(made), change=change)
+
+
+def _kept_apart(longer: Point, at: int, chosen: np.integer[Any], case: Point) -> dict[int, Array]:
+    """The index with one entry everywhere; another of its shape differs from it as in the case."""
+    made = {at: np.full_like(longer.values[at], chosen)}
+    for other, array in longer.arrays():
+        pair = case.values[at], case.values[other]
+        if other == at or array.dtype.kind not in "iu" or pair[0].shape != pair[1].shape:
+            continue
+        free = array[array != chosen]
+        if free.size and not (pair[0] == pair[1]).any():
+            made[other] = np.where(array == chosen, free[0], array)
+    return made
 
 
 def segments(point: Point, *, may_be_empty: bool) -> Iterator[Variant]:

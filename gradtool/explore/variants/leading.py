@@ -8,7 +8,7 @@ stack are the stack of those for each part.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,15 +34,23 @@ _ELEMENTWISE = {
 _CLOSE = 1e-9
 
 
-def leading(checkable: Checkable, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+def leading(
+    checkable: Checkable, point: Point, points: Sequence[Point], rng: np.random.Generator
+) -> Iterator[Variant]:
     """Yield variants in which the tensors of the largest rank have one more axis, first or last.
 
     A backward that names all axes is written for that rank, and may refuse another, unless an axis
-    is an argument.
+    is an argument. `points` are those of all cases: a tensor of one rank, where others have more
+    axes in one case than in another, keeps it.
     """
     ranks = {at: array.ndim for at, array in point.continuous() if array.ndim}
     largest = max(ranks.values(), default=0)
-    chosen = [at for at, rank in ranks.items() if rank == largest]
+    varied = {name for name in point.names if len(_ranks(name, points)) > 1}
+    chosen = [
+        at
+        for at, rank in ranks.items()
+        if rank == largest and (not varied or point.names[at] in varied)
+    ]
     is_bound = any(trait.is_equality for at in chosen for trait in traits(point.values[at]))
     if not chosen or is_bound:
         return
@@ -57,6 +65,11 @@ def leading(checkable: Checkable, point: Point, rng: np.random.Generator) -> Ite
             word = "trailing" if place < 0 else "leading"
             change = f"{names} {verb} one more {word} axis"
             yield Variant(made, change, may_raise=may_raise)
+
+
+def _ranks(name: str, points: Sequence[Point]) -> set[int]:
+    """The ranks of an argument in all cases."""
+    return {array.ndim for each in points for at, array in each.arrays() if each.names[at] == name}
 
 
 def _places(function: Any, point: Point) -> Iterator[int]:

@@ -113,8 +113,12 @@ def learned(
 
 
 def with_gradient(function: Any, point: Point, at: int, *, may_raise: bool = True) -> Variant:
-    """The variant in which a tensor requires a gradient, which is not None if it is learned."""
-    is_learned = wording(function).is_learned(point.names[at])
+    """The variant in which a tensor requires a gradient, which is not None if it is learned.
+
+    The gradient of an initial state goes on to the part of a sequence before it.
+    """
+    said, name = wording(function), point.names[at]
+    is_learned = said.is_learned(name) or said.is_initial_state(name)
     return Variant(
         replace(point, tracked=point.tracked | {at}),
         f"`{point.names[at]}` requires a gradient",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
+from gradtool.adapters.common.met_shapes import Shape
 from gradtool.explore.point import Point, Variant, changed_to
 from gradtool.explore.traits import reshaped, traits
 from gradtool.verify.protocol.coordinates import is_continuous
@@ -51,20 +52,33 @@ def _along_one_axis(point: Point, at: int, rng: np.random.Generator) -> Iterator
 
     Entries are those of the case, as many as there are, and smaller ones like them.
     """
-    for axis in _axes_of_largest(point, at):
-        yield from _along(point, (at,), {axis}, rng)
+    shape = _shape_of_largest(point, at) or ()
+    for axis in range(len(shape)):
+        yield from _along(point, (at,), shape, {axis}, rng)
 
 
 def along_some_axes(
-    point: Point, chosen: Sequence[int], rng: np.random.Generator, *, keeps_last: bool = False
+    point: Point,
+    chosen: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    met: Mapping[int, Shape],
+    keeps_last: bool = False,
 ) -> Iterator[Variant]:
-    """Yield variants in which arguments have the rank of the largest one, broadcast along one.
+    """Yield variants in which arguments have the rank of what they meet, broadcast along one axis.
 
-    Not along the last axis, if that is to be kept. The arguments have one shape.
+    Args:
+        point: The arguments of the case.
+        chosen: Positions of arguments of one shape.
+        rng: For new entries.
+        met: By position the shapes that arguments are broadcast to; of others the largest one's.
+        keeps_last: Not along the last axis.
     """
-    axes = _axes_of_largest(point, chosen[0])
+    shape = _shape_of_largest(point, chosen[0])
+    shape = met.get(chosen[0], shape) if shape is not None else None
+    axes = range(len(shape or ()))
     for axis in axes[:-1] if keeps_last else axes:
-        for variant in _along(point, chosen, set(axes) - {axis}, rng):
+        for variant in _along(point, chosen, shape or (), set(axes) - {axis}, rng):
             yield replace(variant, may_raise=False)
 
 
@@ -111,26 +125,25 @@ def longer_shapes(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             yield Variant(point.having({at: type(shape)(new), **made}), change)
 
 
-def _axes_of_largest(point: Point, at: int) -> Sequence[int]:
-    """The axes of the largest tensor; none if that is the argument, or its shape must stay."""
-    array, largest = point.values[at], _largest(point, at)
-    if largest is None or not array.size or array.size > largest.size or not _is_free(array):
-        return ()
-    return range(largest.ndim)
-
-
-def _largest(point: Point, at: int) -> Array | None:
-    """The largest tensor beside an argument."""
+def _shape_of_largest(point: Point, at: int) -> Shape | None:
+    """The shape of the largest tensor; None if that is the argument, or its shape must stay."""
+    array = point.values[at]
     others = (other for each, other in point.continuous() if each != at)
-    return max(others, key=lambda other: other.size, default=None)
+    largest = max(others, key=lambda other: other.size, default=None)
+    if largest is None or not array.size or array.size > largest.size or not _is_free(array):
+        return None
+    return largest.shape
 
 
 def _along(
-    point: Point, chosen: Sequence[int], axes: Collection[int], rng: np.random.Generator
+    point: Point,
+    chosen: Sequence[int],
+    full: Shape,
+    axes: Collection[int],
+    rng: np.random.Generator,
 ) -> Iterator[Variant]:
-    largest = _largest(point, chosen[0])
-    extents = () if largest is None else largest.shape
-    shape = tuple(n if each in axes else 1 for each, n in enumerate(extents))
+    """The variant of arguments with the extents of a full shape along some axes, else one."""
+    shape = tuple(n if each in axes else 1 for each, n in enumerate(full))
     if shape == point.values[chosen[0]].shape:
         return
     made = {}

@@ -78,7 +78,8 @@ def zeros(point: Point, rng: np.random.Generator, edges: Collection[str]) -> Ite
     for at in movable_tensors(point):
         array = point.values[at]
         is_row = array.ndim > 0 and array.shape[-1] > 1
-        is_free = is_of_both_signs(array) and not intended_traits(array)
+        is_signed = is_of_both_signs(array) or array.dtype.kind == "c"
+        is_free = is_signed and not intended_traits(array)
         if is_row and is_free and at in point.tracked:
             holed = array.copy()
             is_in_order = bool(traits(array))
