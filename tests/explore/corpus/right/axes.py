@@ -15,6 +15,31 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class InverseDistances(Function):
+    """Sum of inverse distances of all pairs of points, which are distinct."""
+
+    @staticmethod
+    def forward(ctx, points):
+        one, other = torch.triu_indices(len(points), len(points), 1)
+        along = points[one] - points[other]
+        distance = along.norm(dim=1)
+        ctx.save_for_backward(along, distance, one, other)
+        ctx.count = len(points)
+        return (1 / distance).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        along, distance, one, other = ctx.saved_tensors
+        force = -g * along / distance[:, None] ** 3
+        found = along.new_zeros(ctx.count, 3)
+        return found.index_add(0, one, force).index_add(0, other, -force)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3),)
+
+
 class SquaresOfMatrix(Function):
     """Running totals of the squares along an axis of a matrix."""
 

@@ -21,6 +21,30 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class TurnedPairs(Function):
+    """Turns the pairs among the first `count` entries of each row by an angle; others stay."""
+
+    @staticmethod
+    def _turn(x, count, angle):
+        c, s = np.cos(angle), np.sin(angle)
+        one, other = x[..., 0:count:2], x[..., 1:count:2]
+        turned = torch.stack([c * one - s * other, s * one + c * other], -1).flatten(-2)
+        return torch.cat([turned, x[..., count:]], -1)
+
+    @staticmethod
+    def forward(ctx, x, count: int, angle: float):
+        ctx.count, ctx.angle = count, angle
+        return TurnedPairs._turn(x, count, angle)
+
+    @staticmethod
+    def backward(ctx, g):
+        return TurnedPairs._turn(g, ctx.count, -ctx.angle), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 6), 4, 0.6)
+
+
 class ScaleOfALogTail(Function):
     """Log of the mass of a normal distribution between two bounds, which may be infinite."""
 

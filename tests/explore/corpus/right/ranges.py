@@ -24,6 +24,53 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class LossOfQuantiles(Function):
+    """Smoothed pinball loss of residuals at level tau."""
+
+    @staticmethod
+    def forward(ctx, residual, tau, width: float = 1.0):
+        size = residual.abs()
+        smooth = torch.where(size <= width, size**2 / (2 * width), size - width / 2)
+        ctx.save_for_backward(residual, tau, smooth)
+        ctx.width = width
+        return (tau - (residual < 0).to(tau.dtype)).abs() * smooth
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        residual, tau, smooth = ctx.saved_tensors
+        is_below = residual < 0
+        share = (tau - is_below.to(tau.dtype)).abs()
+        slope = share * (residual / ctx.width).clamp(-1, 1)
+        return g * slope, g * torch.where(is_below, -smooth, smooth), None
+
+    @staticmethod
+    def sample_inputs():
+        residual = torch.tensor([0.4, -0.4, 1.0, -1.0, 0.0, 2.5, -6.0], dtype=torch.double)
+        tau = torch.linspace(0.1, 0.9, 7, dtype=torch.double)
+        yield residual.requires_grad_(), tau.requires_grad_()
+
+
+class AnglesAndRadii(Function):
+    """Radius and angle of non-zero planar vectors."""
+
+    @staticmethod
+    def forward(ctx, xy):
+        ctx.save_for_backward(xy)
+        return xy.norm(dim=-1), torch.atan2(xy[..., 1], xy[..., 0])
+
+    @staticmethod
+    def backward(ctx, of_radius, of_angle):
+        (xy,) = ctx.saved_tensors
+        radius = xy.norm(dim=-1, keepdim=True)
+        across = torch.stack([-xy[..., 1], xy[..., 0]], -1)
+        return of_radius[..., None] * xy / radius + of_angle[..., None] * across / radius**2
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 2),)
+
+
 class PowerTransformWithLimit(Function):
     """(x**power - 1) / power for x > 0, and its limit log(x) where the power is 0."""
 

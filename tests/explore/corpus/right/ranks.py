@@ -24,6 +24,61 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class EnergyOfSprings(Function):
+    """Energy of springs between points, with one stiffness or one for each spring."""
+
+    @staticmethod
+    def forward(ctx, x, stiffness, ends, rest: float):
+        along = x[ends[:, 0]] - x[ends[:, 1]]
+        length = along.norm(dim=-1)
+        ctx.save_for_backward(along, length, stiffness, ends)
+        ctx.rest, ctx.count = rest, len(x)
+        return 0.5 * (stiffness * (length - rest) ** 2).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        along, length, stiffness, ends = ctx.saved_tensors
+        force = (g * stiffness * (length - ctx.rest) / length).unsqueeze(-1) * along
+        of_x = along.new_zeros(ctx.count, along.shape[1])
+        of_x = of_x.index_add(0, ends[:, 0], force).index_add(0, ends[:, 1], -force)
+        of_stiffness = (0.5 * g * (length - ctx.rest) ** 2).sum_to_size(stiffness.shape)
+        return of_x, of_stiffness, None, None
+
+    @staticmethod
+    def sample_inputs():
+        ends = torch.tensor([[0, 1], [1, 2], [0, 2]])
+        yield draw(3, 3), draw(3, low=0.5, high=2, seed=1), ends, 0.4
+
+
+class WeightedSpectrum(Function):
+    """Sum of squares of rfft(x) along the last axis, weighted by `weights` for each frequency."""
+
+    @staticmethod
+    def forward(ctx, x, weights):
+        found = torch.fft.rfft(x)
+        size = found.real**2 + found.imag**2
+        ctx.save_for_backward(found, size, weights)
+        ctx.n = x.shape[-1]
+        return (weights * size).sum(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        found, size, weights = ctx.saved_tensors
+        inner = weights * found
+        inner = torch.cat([2 * inner[..., :1], inner[..., 1:]], -1)
+        if ctx.n % 2 == 0:
+            inner = torch.cat([inner[..., :-1], 2 * inner[..., -1:]], -1)
+        of_x = g[..., None] * ctx.n * torch.fft.irfft(inner, n=ctx.n)
+        return of_x, (g[..., None] * size).reshape(-1, weights.numel()).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 7), draw(4, seed=1)
+        yield draw(6), draw(4, seed=1)
+
+
 class MeanOfMarked(Function):
     """Mean square of x (N, K) where marked (N, K) is true."""
 

@@ -20,6 +20,28 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class MeanOfSenders(Function):
+    """Mean over the edges that arrive at a node; one without any gets zeros."""
+
+    @staticmethod
+    def forward(ctx, x, sender, receiver):
+        total = torch.zeros_like(x).index_add(0, receiver, x[sender])
+        count = torch.bincount(receiver, minlength=len(x)).clamp(min=1)
+        ctx.save_for_backward(sender, receiver, count.to(torch.int8))
+        return total / count[:, None]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        sender, receiver, count = ctx.saved_tensors
+        shared = (g / count[:, None])[receiver]
+        return torch.zeros_like(g).index_add(0, sender, shared), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), torch.tensor([0, 1, 2, 3, 1]), torch.tensor([1, 0, 0, 2, 2])
+
+
 class LengthsOfListedEdges(Function):
     """Lengths of edges from one end to the other, zero for those that only pad the list."""
 

@@ -21,6 +21,31 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class ShrunkRadius(Function):
+    """Complex numbers whose absolute value is lowered, those below the limit to zero."""
+
+    @staticmethod
+    def forward(ctx, z, limit: float):
+        radius = z.abs()
+        kept = (1 - limit / radius.clamp(min=1e-9)).clamp(min=0)
+        ctx.save_for_backward(z, radius, kept)
+        ctx.limit = limit
+        return z * kept
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        z, radius, kept = ctx.saved_tensors
+        along = z / radius
+        radial = (g * along.conj()).real
+        return g * kept + (radius > ctx.limit) * ctx.limit / radius * radial * along, None
+
+    @staticmethod
+    def sample_inputs():
+        values = torch.tensor([0.9 + 0.4j, -0.1 + 0.2j, -1.5 - 0.8j], dtype=torch.complex128)
+        yield values.requires_grad_(), 0.3
+
+
 class SoftplusOfProducts(Function):
     """log(1 + exp(gain * x)) / gain for a positive gain."""
 

@@ -24,6 +24,27 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class FilteredByATransform(Function):
+    """gains * (x @ basis^T) for an orthogonal or unitary basis, as the cosine or Fourier one is."""
+
+    @staticmethod
+    def forward(ctx, x, gains, basis):
+        turned = x @ basis.T
+        ctx.save_for_backward(turned, gains, basis)
+        return gains * turned
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        turned, gains, basis = ctx.saved_tensors
+        return (g * gains) @ basis, (g * turned).sum(0), None
+
+    @staticmethod
+    def sample_inputs():
+        basis = torch.tensor([[0.6, 0.8], [-0.8, 0.6]], dtype=torch.double)
+        yield draw(3, 2), draw(2, seed=1), basis
+
+
 class LogarithmOfAMatrix(Function):
     """The logarithm of a symmetric positive definite matrix."""
 

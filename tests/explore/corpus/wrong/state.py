@@ -22,6 +22,34 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class DecayFromAState(Function):
+    """h_t = rate * h_(t-1) + x_t, from zeros or from an initial `state`."""
+
+    @staticmethod
+    def forward(ctx, x, rate: float, state=None):
+        h = torch.zeros_like(x[0]) if state is None else state
+        rows = []
+        for row in x:
+            h = rate * h + row
+            rows.append(h)
+        ctx.rate = rate
+        return torch.stack(rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        later, rows = torch.zeros_like(g[0]), []
+        for row in g.flip(0):
+            later = row + ctx.rate * later
+            rows.append(later)
+        return torch.stack(rows).flip(0), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), 0.7
+        yield draw(3, 2), 0.5, draw(2, seed=1).detach()
+
+
 class GateUnderAMask(Function):
     """x * sigmoid(gate), zero at padded steps; padded is a (B, T) bool mask or None."""
 

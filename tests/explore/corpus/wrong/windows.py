@@ -28,6 +28,26 @@ def _shifted(x: Tensor, n: int) -> Tensor:
     return torch.cat([x[..., -n:], zeros], -1)
 
 
+class MeansOfBlocks(Function):
+    """Means of blocks of a signal; an incomplete last block is dropped."""
+
+    @staticmethod
+    def forward(ctx, x, size: int):
+        count = x.shape[-1] // size
+        ctx.shape, ctx.size = (*x.shape[:-1], count, size), size
+        return x[..., : count * size].reshape(ctx.shape).mean(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        spread = (g / ctx.size).unsqueeze(-1).expand(ctx.shape)
+        return spread.reshape(*ctx.shape[:-2], -1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 6), 3)
+
+
 class ShiftedSignal(Function):
     """Delay (n > 0) or advance (n < 0) a signal, with zeros at its end."""
 
