@@ -36,6 +36,12 @@ _SHRINKING_OF_SIDES = 0.6
 _GROWTH = 1.1
 """Slope over half the step, next to that over the whole, beyond which it has no limit."""
 
+_BESIDE = (2.0**-30, 2.0**-40)
+"""Distances of points right beside one, in units of an argument's size."""
+
+_LEAST_JUMP = 1e-6
+"""Part of an output that it jumps by at least."""
+
 _DIFFERENCE_OF_SIDES = 0.02
 """Part of a slope by which those to either side may differ, as curvature makes them."""
 
@@ -111,6 +117,24 @@ def is_smooth(
     return bool(np.isfinite(slopes).all() and is_same)
 
 
+def jumps(function: FunctionDifferentiable, cotangents: Cotangents, seed: int) -> bool:
+    """Return True if the outputs are others right beside the point, which has no derivative."""
+    directions = [
+        signed(generator(seed + place, "beside"), primal.shape) * np.abs(primal).max()
+        if argument.differentiable and primal.dtype in (np.float64, np.complex128) and primal.size
+        else None
+        for place, (argument, primal) in enumerate(
+            zip(function.arguments, function.primals, strict=True)
+        )
+    ]
+    try:
+        at, far, near = (_value(function, cotangents, directions, step) for step in (0.0, *_BESIDE))
+    except Exception:  # The user's code may raise anything.
+        return False
+    change = abs(near - at)
+    return change > _LEAST_JUMP * max(abs(at), abs(far)) and change > abs(far - at) / 2
+
+
 def _direction(primal: Array, gradient: Array | None, seed: int) -> Array | None:
     if gradient is None or primal.dtype != np.float64 or not primal.size:
         return None
@@ -143,7 +167,7 @@ def _value(
     ]
     outputs = function.evaluate(point)
     return sum(
-        float((cotangent * output).sum())
+        float((cotangent.conj() * output).sum().real)
         for cotangent, output in zip(cotangents, outputs, strict=True)
         if cotangent is not None and output is not None
     )

@@ -29,7 +29,7 @@ from gradtool.explore.observed import (
 )
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.slope import has_other_slope, is_smooth
+from gradtool.explore.slope import has_other_slope, is_smooth, jumps
 from gradtool.explore.stale import stale_output
 from gradtool.explore.variants.ties import same_slope
 from gradtool.results.report import Verdict
@@ -245,6 +245,8 @@ def _compared(
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
     wrong = _wrong(function, variant, found, exact, at_case, is_usual=is_usual)
+    if wrong and jumps(function, cotangents, seed):
+        return Trial(Answer.REFUSED, 8)
     return Trial(Answer.SUSPECT if wrong else Answer.RIGHT, 5, wrong)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -12,6 +13,9 @@ from gradtool.adapters.library import library
 from gradtool.verify.protocol.observation import Cut, Primals
 
 Shape = tuple[int, ...]
+
+_BROADCASTING = re.compile(r"(Add|R?Sub|Mul|Div|Pow|Where|Maximum|Minimum|Atan2)Backward")
+"""Matches the nodes of operations on the entries of two tensors."""
 
 
 def met_shapes(bound: BoundFunction, primals: Primals) -> list[Shape | None]:
@@ -79,15 +83,15 @@ def _met(
     shapes: Mapping[Any, list[Shape | None]],
     shape: Shape,
 ) -> Shape | None:
-    """Follow a result through operations on it alone, to the one that has another tensor too."""
+    """Follow a result through operations on its entries, to the one that has another tensor too."""
     while node is not None:
         users = used_by[node]
         if len(users) != 1:
             return None
         (node,) = users
         results = shapes.get(node, [])
-        if len(results) != 1:
+        if len(results) == 1 and len(node.next_functions) > 1:
+            return results[0] if _BROADCASTING.match(node.name()) else None
+        if results != [shape]:
             return None
-        if len(node.next_functions) > 1 or results != [shape]:
-            return results[0]
     return None

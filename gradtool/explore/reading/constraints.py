@@ -18,6 +18,7 @@ from gradtool.cases.inference.bounds import Bound, are_bounds, clamp_bounds
 from gradtool.cases.inference.documentation import Shapes
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
+from gradtool.explore.reading.inequalities import Inequality, inequalities
 from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
 from gradtool.explore.reading.wording import speaks_of_distinct
@@ -49,6 +50,7 @@ def constraints(
         found.append(lambda point: any(agrees(shapes, point) for shapes in ways))
     found += _stated(text, ways[0] if ways else {}, [case, *cases])
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
+    found += _unequal(text, [case, *cases])
     found += _multiples(text, case)
     found += _kept_apart(case)
     found += _distinct(case) if speaks_of_distinct(text) else ()
@@ -56,6 +58,17 @@ def constraints(
     found += kept_regular(case, methods)
     found += _sorting(case)
     return [each for each in found if each(case)]
+
+
+def _unequal(text: str, cases: Sequence[Point]) -> list[Constraint]:
+    """The inequalities between expressions of the arguments that hold at all cases."""
+    names = {name for each in cases for name in each.names}
+    found = [partial(_satisfies, each) for each in inequalities(text, names)]
+    return [each for each in found if all(map(each, cases))]
+
+
+def _satisfies(inequality: Inequality, point: Point) -> bool:
+    return inequality(_named(point))
 
 
 def _stated(text: str, shapes: Shapes, cases: Sequence[Point]) -> list[Constraint]:

@@ -32,13 +32,13 @@ def documented(checkable: Checkable, point: Point, rng: np.random.Generator) -> 
     named = said.with_any_leading_axes(point.names)
     leading = [at for at in sorted(is_free) if named and point.names[at] in named]
     if named is None and is_free:
-        leading = [min(is_free)]
-    for at in leading:
-        yield from _with_axis(point, at, leading, rng)
+        yield _with_axis(point, _alike_in_front(point, sorted(is_free)), rng)
+    for chosen in _alone_and_of_one_rank(point, leading):
+        yield _with_axis(point, chosen, rng)
     last = said.with_any_last_axes(point.names)
     trailing = [at for at in sorted(is_free) if point.names[at] in last]
-    for at in trailing:
-        yield from _with_axis(point, at, trailing, rng, is_last=True)
+    for chosen in _alone_and_of_one_rank(point, trailing):
+        yield _with_axis(point, chosen, rng, is_last=True)
     broadcast = [at for at in _broadcastable(point) if said.may_broadcast(point.names[at])]
     free = sorted(is_free & point.tracked)
     summed = [at for at in free if at not in broadcast and said.is_summed_to(point.names[at])]
@@ -49,6 +49,31 @@ def documented(checkable: Checkable, point: Point, rng: np.random.Generator) -> 
     for at in summed:
         keeps_last = said.goes_along_last_axis
         yield from along_some_axes(point, (at,), rng, met=met, keeps_last=keeps_last)
+
+
+def _alone_and_of_one_rank(point: Point, places: Sequence[int]) -> list[tuple[int, ...]]:
+    """Each of several arguments, then those of its rank together."""
+    ranks = {at: point.values[at].ndim for at in places}
+    found = [
+        chosen
+        for at in places
+        for chosen in ((at,), tuple(each for each in places if ranks[each] == ranks[at]))
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _alike_in_front(point: Point, places: Sequence[int]) -> list[int]:
+    """The first of some tensors, and those that share its rank and all its axes but the last."""
+    first = point.values[places[0]]
+    return [
+        at
+        for at in places
+        if at == places[0]
+        or (
+            point.values[at].ndim == first.ndim > 1
+            and point.values[at].shape[:-1] == first.shape[:-1]
+        )
+    ]
 
 
 def _beside(
@@ -143,13 +168,11 @@ def _is_bound(array: Any) -> bool:
 
 
 def _with_axis(
-    point: Point, at: int, places: list[int], rng: np.random.Generator, *, is_last: bool = False
-) -> Iterator[Variant]:
-    rank = point.values[at].ndim
-    alike = tuple(each for each in places if point.values[each].ndim == rank)
-    for chosen in dict.fromkeys(((at,), alike)):
-        made = {each: with_axis(point.values[each], rank * is_last, rng) for each in chosen}
-        names = " and ".join(f"`{point.names[each]}`" for each in chosen)
-        verb, where = "has" if len(chosen) == 1 else "have", "last" if is_last else "leading"
-        change = f"{names} {verb} one more {where} axis"
-        yield Variant(point.having(made), change, may_raise=False)
+    point: Point, chosen: Sequence[int], rng: np.random.Generator, *, is_last: bool = False
+) -> Variant:
+    """The variant in which arguments of one rank have one more axis."""
+    axis = point.values[chosen[0]].ndim * is_last
+    made = {at: with_axis(point.values[at], axis, rng) for at in chosen}
+    names = " and ".join(f"`{point.names[at]}`" for at in chosen)
+    verb, where = "has" if len(chosen) == 1 else "have", "last" if is_last else "leading"
+    return Variant(point.having(made), f"{names} {verb} one more {where} axis", may_raise=False)

@@ -52,9 +52,10 @@ def leading(
         if rank == largest and (not varied or point.names[at] in varied)
     ]
     is_bound = any(trait.is_equality for at in chosen for trait in traits(point.values[at]))
-    if not chosen or is_bound:
+    backward = nodes(getattr(checkable.obj, "backward", checkable.obj))
+    if not chosen or is_bound or any(map(_widens_all_axes, backward)):
         return
-    names_axes = any(map(_fixes_rank, nodes(getattr(checkable.obj, "backward", checkable.obj))))
+    names_axes = any(map(_fixes_rank, backward))
     may_raise = names_axes and not _given_axes(point)
     for place in _places(checkable.obj, point):
         axis = largest if place < 0 else 0
@@ -139,6 +140,14 @@ def _fixes_rank(node: ast.AST) -> bool:
             return attr in _BY_RANK and not _is_of_any_rank(node)
         case ast.Assign(targets=[ast.Tuple()], value=ast.Attribute(attr="shape")):
             return True
+    return False
+
+
+def _widens_all_axes(node: ast.AST) -> bool:
+    """Return True for ``x[:, None]``: in a tensor of more axes the new one is out of place."""
+    match node:
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice(), *rest])):
+            return any(isinstance(each, ast.Constant) and each.value is None for each in rest)
     return False
 
 
