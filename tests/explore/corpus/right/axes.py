@@ -15,6 +15,28 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class ShadowsOnASphere(Function):
+    """Squared distance from a centre to the rays origin + t * direction, of any length."""
+
+    @staticmethod
+    def forward(ctx, origin, direction, centre):
+        away = origin - centre
+        along = (away * direction).sum(-1) / (direction * direction).sum(-1)
+        ctx.save_for_backward(away, direction, along)
+        return ((away - along.unsqueeze(-1) * direction) ** 2).sum(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        away, direction, along = ctx.saved_tensors
+        left = 2 * g[:, None] * (away - along[:, None] * direction)
+        return left, -along[:, None] * left, -left.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 3), draw(3, 3, seed=1), draw(3, seed=2)
+
+
 class InverseDistances(Function):
     """Sum of inverse distances of all pairs of points, which are distinct."""
 

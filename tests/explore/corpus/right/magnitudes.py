@@ -21,6 +21,30 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class Directions(Function):
+    """z / |z| of complex numbers; zeros stay zero, and have a gradient of zero."""
+
+    @staticmethod
+    def forward(ctx, z):
+        radius = z.abs()
+        ctx.save_for_backward(z)
+        return z / torch.where(radius > 0, radius, torch.ones_like(radius))
+
+    @staticmethod
+    def backward(ctx, g):
+        (z,) = ctx.saved_tensors
+        is_zero = (z.real == 0) & (z.imag == 0)
+        safe = torch.where(is_zero, torch.ones_like(z), z)
+        along = safe / safe.abs()
+        across = (g - along * (along.conj() * g).real) / safe.abs()
+        return torch.where(is_zero, torch.zeros_like(across), across)
+
+    @staticmethod
+    def sample_inputs():
+        values = [[0.6 + 0.3j, -0.4 + 1.1j], [0.2 - 0.9j, -1.3 - 0.5j]]
+        yield (torch.tensor(values, dtype=torch.complex128, requires_grad=True),)
+
+
 class PeriodicSimilarity(Function):
     """exp(-2 sin(pi (x - y))**2 / width**2) of all pairs; a width of zero has no meaning."""
 

@@ -24,6 +24,39 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class VolatilityOfAPrice(Function):
+    """The width s with width_of(s, m) = price, for a price p > max(m, 0), by Newton's method."""
+
+    @staticmethod
+    def _price(s, m):
+        density = torch.exp(-0.5 * (m / s) ** 2) / (2 * torch.pi) ** 0.5
+        return m * torch.special.ndtr(m / s) + s * density, density
+
+    @staticmethod
+    def forward(ctx, p, m):
+        low, high = torch.zeros_like(p), (2 * torch.pi) ** 0.5 * (p + m.abs())
+        s = 0.5 * high
+        for _ in range(25):
+            price, slope = VolatilityOfAPrice._price(s, m)
+            low, high = torch.where(price < p, s, low), torch.where(price < p, high, s)
+            step = s - (price - p) / slope.clamp(min=1e-300)
+            s = torch.where((step > low) & (step < high), step, 0.5 * (low + high))
+        ctx.save_for_backward(s, m)
+        return s
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        s, m = ctx.saved_tensors
+        slope = VolatilityOfAPrice._price(s, m)[1]
+        return g / slope, -g * torch.special.ndtr(m / s) / slope
+
+    @staticmethod
+    def sample_inputs():
+        prices = torch.tensor([0.12, 0.3], dtype=torch.double, requires_grad=True)
+        yield prices, torch.tensor([0.0, 0.2], dtype=torch.double, requires_grad=True)
+
+
 class LossOfQuantiles(Function):
     """Smoothed pinball loss of residuals at level tau."""
 

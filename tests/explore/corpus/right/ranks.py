@@ -24,6 +24,36 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class LayersOverTheLast(Function):
+    """Layers from front to back over the last dim, in front of a background of one colour."""
+
+    @staticmethod
+    def forward(ctx, share, colour, background):
+        seen = torch.zeros_like(share[..., 0]) + background
+        behind = []
+        for i in reversed(range(share.shape[-1])):
+            behind.append(seen)
+            seen = share[..., i] * colour[..., i] + (1 - share[..., i]) * seen
+        ctx.save_for_backward(share, colour, background, torch.stack(behind[::-1], -1))
+        return seen
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        share, colour, background, behind = ctx.saved_tensors
+        of_share, of_colour = torch.empty_like(share), torch.empty_like(colour)
+        for i in range(share.shape[-1]):
+            of_share[..., i] = g * (colour[..., i] - behind[..., i])
+            of_colour[..., i] = g * share[..., i]
+            g = g * (1 - share[..., i])
+        return of_share, of_colour, g.sum_to_size(background.shape)
+
+    @staticmethod
+    def sample_inputs():
+        background = torch.tensor(0.5, dtype=torch.double, requires_grad=True)
+        yield draw(2, 3, low=0.1, high=0.9), draw(2, 3, seed=1), background
+
+
 class EnergyOfSprings(Function):
     """Energy of springs between points, with one stiffness or one for each spring."""
 
