@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.point import Growth, Point, Variant
+from gradtool.explore.point import Axis, Growth, Point, Variant
 from gradtool.explore.reading.wording import wording
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.observation import Array, Observation
@@ -149,6 +149,39 @@ def _counts(exact: Array, axis: int) -> Array:
     sizes = np.abs(np.moveaxis(exact, axis, 0).reshape(exact.shape[axis], -1))
     negligible = _ROUNDINGS * epsilon(exact.dtype) * sizes.max(initial=0.0)
     return np.asarray((sizes > negligible).any(axis=1))
+
+
+def is_broadcast_otherwise(checkable: Checkable, point: Point, axes: Collection[Axis]) -> bool:
+    """Return True if forward gives another result where one of these axes of one is repeated.
+
+    It is then not broadcast against the others, as an axis of one by its meaning is.
+    """
+    return any(_is_broadcast_otherwise(checkable, point, at, axis) for at, axis in axes)
+
+
+def _is_broadcast_otherwise(checkable: Checkable, point: Point, at: int, axis: int) -> bool:
+    array = point.values[at]
+    from_the_end = axis - array.ndim
+    extents = {
+        other.shape[from_the_end]
+        for each, other in point.continuous()
+        if each != at and other.ndim >= -from_the_end
+    }
+    longer = [point.having({at: array.repeat(n, axis)}) for n in sorted(extents - {1})]
+    return bool(longer) and not any(_gives_same(checkable, point, each) for each in longer)
+
+
+def _gives_same(checkable: Checkable, one: Point, other: Point) -> bool:
+    """Return True if forward gives the same at two points, but for roundings."""
+    try:
+        found = [outputs_at(checkable, each) for each in (one, other)]
+    except Exception:  # The user's forward may raise anything.
+        return False
+    return all(
+        a is b is None
+        or (a is not None and b is not None and a.shape == b.shape and np.allclose(a, b, 1e-6))
+        for a, b in zip(*found, strict=True)
+    )
 
 
 def _output_shapes(checkable: Checkable, point: Point) -> list[Shape | None]:

@@ -17,7 +17,11 @@ from msgspec import structs
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.excuses import is_lost_in_broadcasting, raises_by_mistake
+from gradtool.explore.excuses import (
+    is_broadcast_otherwise,
+    is_lost_in_broadcasting,
+    raises_by_mistake,
+)
 from gradtool.explore.observed import (
     LARGEST,
     AtCase,
@@ -95,6 +99,7 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
     if wording(checkable.obj).has_domain:
         # Whether a condition on what is computed from several arguments holds is not known.
         variant = structs.replace(variant, may_be_outside=True)
+    ones = axes_of_one(variant.point) - at_case.ones
     with np.errstate(all="ignore"):
         observed = observe(checkable, variant.point)
         if observed is None:
@@ -106,7 +111,9 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
         if variant.is_for_batches and not _has_shapes_of_arguments(*observed, seed):
             return Trial(Answer.REFUSED, 3)
         trial = _compared(checkable, *observed, variant, seed, at_case)
-        is_outside = trial.answer is Answer.SUSPECT and variant.is_for_batches
+        is_outside = trial.answer is Answer.SUSPECT and (
+            variant.is_for_batches or is_broadcast_otherwise(checkable, variant.point, ones)
+        )
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 
 

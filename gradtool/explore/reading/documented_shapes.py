@@ -8,7 +8,9 @@ agrees with counts.
 from __future__ import annotations
 
 import ast
+import math
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any
@@ -21,6 +23,14 @@ from gradtool.cases.inference.documentation import (
     scalars_or,
 )
 from gradtool.explore.point import Point
+
+_ONE_FOR_EACH = re.compile(
+    r"\b(\w+)`*:?[^().:;]{0,48}\b(?:0-?d\w*|scalar)\b[^().:;]{0,16}\bor (?:a|one)(?: \w+)? "
+    r"(?:per|for each|for every) (\w+)"
+)
+"""Matches ``scale is a scalar or one value per row``."""
+
+_ROWS = re.compile(r"rows?|samples?|examples?|items?|points?|groups?|nodes?|sequences?|batch")
 
 _MOST_WAYS = 16
 """Combinations of the shapes that a text leaves to choose from."""
@@ -82,12 +92,25 @@ def shapes_beside_scalar(text: str, case: Point) -> dict[str, tuple[int, ...]]:
     """The shapes that a text allows for arguments that may also be one number."""
     ways = stated_shapes(text, case)
     known = symbols(ways[0], case) if ways else {}
-    found = {}
+    found = _one_for_each(text, case)
     for name, axes in scalars_or(text, case.names).items():
         shape = [_computed(axis, known) for axis in axes]
         if None not in shape:
             found[name] = tuple(each for each in shape if each is not None)
     return found
+
+
+def _one_for_each(text: str, case: Point) -> dict[str, tuple[int, ...]]:
+    """The shapes of what may be one number for each row, or column, of the largest tensor."""
+    shapes = [array.shape for _, array in case.continuous() if array.ndim]
+    largest = max(shapes, key=math.prod, default=())
+    if not largest:
+        return {}
+    return {
+        match[1]: (largest[0 if _ROWS.fullmatch(match[2]) else -1],)
+        for match in _ONE_FOR_EACH.finditer(text)
+        if match[1] in case.names
+    }
 
 
 def _pairs(shapes: Shapes, point: Point) -> Iterator[tuple[Any, str | None]]:

@@ -50,11 +50,11 @@ Inequality = Callable[[Mapping[str, Any]], bool]
 
 
 def inequalities(text: str, names: Collection[str]) -> Iterator[Inequality]:
-    """Yield the inequalities that a text states of arguments, such as ``c > max(F - K, 0)``."""
+    """Yield the inequalities that a text states of several arguments, as ``c > max(F - K, 0)``."""
     for sign in _SIGN.finditer(text):
         left = _longest(_starts(text[: sign.start()]), names)
         right = _longest(_stops(text[sign.end() :]), names)
-        if left is not None and right is not None and _named(left) | _named(right):
+        if left is not None and right is not None and len(_named(left) | _named(right)) > 1:
             yield _Holds(left, _COMPARISONS[sign.group()], right)
 
 

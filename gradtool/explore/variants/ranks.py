@@ -39,9 +39,10 @@ def of_other_shape(test: ast.AST, point: Point, rng: np.random.Generator) -> Ite
 
 
 def _is_about_one(test: ast.AST) -> bool:
-    """Return True for a comparison with 1, as of an extent that is broadcast."""
+    """Return True for a comparison with 1, as of an extent that is broadcast, not of a result."""
     return any(
         isinstance(node, ast.Compare)
+        and not isinstance(node.left, ast.Call)
         and any(isinstance(each, ast.Constant) and each.value == 1 for each in node.comparators)
         for node in ast.walk(test)
     )

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.oracle.estimate import Status
+from gradtool.verify.protocol.coordinates import BoolArray
 
 _DECISIVE = (Decision.PASS, Decision.FAIL)
 _SINGULAR = (Status.KINK, Status.UNKNOWN, Status.OUTSIDE)
@@ -106,9 +107,18 @@ def _is_righter(others: Sequence[Comparison], comparisons: Sequence[Comparison])
 def _needs_other_point(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:
     """Return True if another point might decide where this one does not, or wrongly."""
     if _worst(comparisons) in _DECISIVE:
-        wrong = [c for c in comparisons if (c.decision == Decision.FAIL).any()]
-        return bool(wrong) and all(own.is_nondifferentiable(c) for c in wrong)
+        wrong = [c for c in comparisons if _wrong_rows(c).any()]
+        singular = [_wrong_rows(c) for c in wrong if own.is_nondifferentiable(c)]
+        # Where an output has no derivative by one argument, its slope by another may be any, too.
+        return bool(singular) and all(
+            not (_wrong_rows(c) & ~np.any(singular, axis=0)).any() for c in wrong
+        )
     return any(_is_singular(c) for c in comparisons)
+
+
+def _wrong_rows(comparison: Comparison) -> BoolArray:
+    """Flag the rows with a wrong entry."""
+    return np.asarray((comparison.decision == Decision.FAIL).any(axis=1))
 
 
 def _is_doubted(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:

@@ -110,8 +110,10 @@ def _says_updated(name: str, docstrings: str) -> bool:
 
     One about running buffers or statistics may leave out their names.
     """
-    clause = rf"\b{re.escape(name)}\b[^.;]*\b(buffers?|updated|overwritten)\b"
-    return bool(re.search(f"{clause}|{_ALL_UPDATED}", docstrings, re.IGNORECASE))
+    word = rf"\b{re.escape(name)}\b"
+    clause = rf"{word}[^.;]*\b(buffers?|updated|overwritten)\b"
+    listed = rf"\b(buffers|statistics|averages) \([^)]*{word}"
+    return bool(re.search(f"{clause}|{listed}|{_ALL_UPDATED}", docstrings, re.IGNORECASE))
 
 
 RULE = Rule(

@@ -24,6 +24,33 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class DistanceInABall(Function):
+    """Hyperbolic distance of points that lie inside the unit ball."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        assert (x.square().sum(-1) < 1).all()
+        assert (y.square().sum(-1) < 1).all()
+        apart = (x - y).square().sum(-1)
+        a, b = 1 - x.square().sum(-1), 1 - y.square().sum(-1)
+        z = 2 * apart / (a * b)
+        ctx.save_for_backward(x, y, a, b, z)
+        return torch.log1p(z + torch.sqrt(z * (z + 2)))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y, a, b, z = ctx.saved_tensors
+        root = torch.sqrt(z * (z + 2))
+        of_z = torch.where(root > 0, g / root.clamp(min=1e-300), torch.zeros_like(g))
+        along = (4 * of_z / (a * b))[..., None] * (x - y)
+        return along + (2 * of_z * z / a)[..., None] * x, (2 * of_z * z / b)[..., None] * y - along
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2, low=-0.5, high=0.5), draw(3, 2, low=-0.5, high=0.5, seed=1)
+
+
 class VolatilityOfAPrice(Function):
     """The width s with width_of(s, m) = price, for a price p > max(m, 0), by Newton's method."""
 

@@ -25,6 +25,35 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class SharedBudget(Function):
+    """The closest y to x with 0 <= y <= top and a given sum, below that of top, by bisection."""
+
+    @staticmethod
+    def forward(ctx, x, top, total):
+        low, high = (x - top).min() - 1, x.max() + 1
+        for _ in range(80):
+            middle = 0.5 * (low + high)
+            is_low = torch.minimum((x - middle).clamp(min=0), top).sum() > total
+            low, high = (middle, high) if is_low else (low, middle)
+        rest = x - 0.5 * (low + high)
+        full = rest >= top
+        ctx.save_for_backward((rest > 0) & ~full, full)
+        return torch.minimum(rest.clamp(min=0), top)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        free, full = (each.to(g.dtype) for each in ctx.saved_tensors)
+        mean = (g * free).sum() / free.sum().clamp(min=1)
+        return free * (g - mean), full * (g - mean), mean
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([0.9, 0.2, -1.0, 0.4, 0.5], dtype=torch.double, requires_grad=True)
+        top = torch.tensor([0.5, 1.0, 1.0, 0.8, 1.0], dtype=torch.double, requires_grad=True)
+        yield x, top, torch.tensor(1.2, dtype=torch.double, requires_grad=True)
+
+
 class OrderedHazard(Function):
     """Sum of the risks of all whose time is not less than that of each entry."""
 

@@ -20,6 +20,29 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class ShrunkRows(Function):
+    """Rows that are `limit` shorter, or zero; limit is a scalar or one value per row."""
+
+    @staticmethod
+    def forward(ctx, x, limit):
+        norm = x.norm(dim=1)
+        kept = (1 - limit / norm).clamp(min=0)
+        ctx.save_for_backward(x, limit, norm, kept)
+        return x * kept[:, None]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, limit, norm, kept = ctx.saved_tensors
+        along = (g * x).sum(1) * (kept > 0)
+        of_x = g * kept[:, None] + (along * limit / norm**3)[:, None] * x
+        return of_x, -(along / norm).sum()
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4, seed=1), torch.tensor(0.3, dtype=torch.double, requires_grad=True)
+
+
 class MeanOfRoots(Function):
     """mean of sqrt((x - y)^2 + width^2), with broadcasting."""
 
