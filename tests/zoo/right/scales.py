@@ -324,8 +324,10 @@ class SeenThroughLayers(Function):
 
     @staticmethod
     def sample_inputs():
-        thickness, opacity = values(0.31, 0.62, 0.83, 0.0551), values(3.0, 0.2, 0.7, 500.0)
-        yield thickness, opacity, values(0.34, 0.15, 0.45, 0.8), tensor(0.23, dtype=float64)
+        opacity, ground = values(3.0, 0.2, 0.7, 500.0), tensor(0.61, dtype=float64)
+        yield values(0.31, 0.62, 0.83, 0.0463), opacity, values(0.37, 0.95, 0.5, 0.56), ground
+        opacity, ground = values(3.0, 0.2, 0.7, 500.0), tensor(0.4, dtype=float64)
+        yield values(0.31, 0.62, 0.83, 0.0476), opacity, values(0.51, 0.25, 0.34, 0.82), ground
 
 
 class ConstantOutput(Function):
