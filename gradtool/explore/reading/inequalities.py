@@ -50,11 +50,16 @@ Inequality = Callable[[Mapping[str, Any]], bool]
 
 
 def inequalities(text: str, names: Collection[str]) -> Iterator[Inequality]:
-    """Yield the inequalities that a text states of several arguments, as ``c > max(F - K, 0)``."""
+    """Yield the inequalities that a text states of arguments, such as ``c > max(F - K, 0)``.
+
+    Not those of a name and a number, of which there may be several to choose from.
+    """
     for sign in _SIGN.finditer(text):
         left = _longest(_starts(text[: sign.start()]), names)
         right = _longest(_stops(text[sign.end() :]), names)
-        if left is not None and right is not None and len(_named(left) | _named(right)) > 1:
+        if left is None or right is None or not _named(left) | _named(right):
+            continue
+        if not (_is_plain(left) and _is_plain(right)) or len(_named(left) | _named(right)) > 1:
             yield _Holds(left, _COMPARISONS[sign.group()], right)
 
 
@@ -110,6 +115,13 @@ def _is_expression(node: ast.AST, names: Collection[str]) -> bool:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
             return name in _FUNCTIONS and all(_is_expression(each, names) for each in args)
     return False
+
+
+def _is_plain(tree: ast.expr) -> bool:
+    """Return True for a name or a number, which may be negative."""
+    return isinstance(
+        tree.operand if isinstance(tree, ast.UnaryOp) else tree, ast.Name | ast.Constant
+    )
 
 
 def _named(tree: ast.expr) -> set[str]:

@@ -110,6 +110,8 @@ def _of_precision(subject: Subject) -> tuple[Flaw, ...]:
         # Everybody meets the default dtype.
         is_default = variant.dtype == "float32"
         return (raised if is_default else replace(raised, severity=Severity.NOTE),)
+    if subject.given.is_nondifferentiable:
+        return ()  # Rounding moves the point off the kink, to any of its gradients.
     flaw = wrong_gradient(subject, variant, seen, when, _HINT)
     return (flaw,) if flaw else tuple(lost_digits(subject, seen, when))
 

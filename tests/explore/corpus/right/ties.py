@@ -51,7 +51,10 @@ class SharedBudget(Function):
     def sample_inputs():
         x = torch.tensor([0.9, 0.2, -1.0, 0.4, 0.5], dtype=torch.double, requires_grad=True)
         top = torch.tensor([0.5, 1.0, 1.0, 0.8, 1.0], dtype=torch.double, requires_grad=True)
-        yield x, top, torch.tensor(1.2, dtype=torch.double, requires_grad=True)
+        total = torch.tensor(1.2, dtype=torch.double, requires_grad=True)
+        yield x, top, total
+        x = torch.tensor([0.9, 1.0, -1.0, 0.4, 0.5], dtype=torch.double, requires_grad=True)
+        yield x, top, total
 
 
 class OrderedHazard(Function):
