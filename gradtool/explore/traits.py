@@ -171,7 +171,7 @@ def is_of_both_signs(array: Array) -> bool:
 
 def is_bounded_below(array: Array) -> bool:
     """Return True where all entries are positive and none is near zero, as if by intention."""
-    return bool(array.size and array.min() > 0)
+    return array.dtype.kind != "c" and bool(array.size and array.min() > 0)
 
 
 def is_offsets(array: Array) -> bool:

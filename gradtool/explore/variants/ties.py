@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.traits import intended_traits, is_integral, traits
+from gradtool.explore.traits import intended_traits, is_bounded_below, is_integral, traits
 from gradtool.verify.protocol.observation import Array
 
 _SMALLEST, _LARGEST = 1e-3, 1e3
@@ -130,7 +130,12 @@ def _extremes(
 
 
 def _pairs(point: Point, one: int, other: int, rng: np.random.Generator) -> Iterator[Variant]:
-    """Variants of which two tensors are equal, as a whole or in their first row."""
+    """Variants of which two tensors are equal, as a whole or in their first row.
+
+    Both then have the entries of the one that is positive, if one of them is.
+    """
+    if is_bounded_below(point.values[other]) and not is_bounded_below(point.values[one]):
+        one, other = other, one
     array, second = point.values[one], point.values[other]
     for rows in (array.shape[0], 1) if array.ndim > 1 and len(array) > 1 else (array.size,):
         chosen = np.zeros(array.shape, bool)
