@@ -292,7 +292,7 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
     function, draws, said = checkable.obj, partial(generator, case.seed), wording(checkable.obj)
     is_scaled = iterations(function) is None
     # Constant rows or columns make a matrix singular.
-    has_levels = not solves(function) and not said.needs_distinct
+    has_levels = not (solves(function) or said.needs_distinct or said.needs_general_position)
     return {
         "values": lambda: values(
             point,

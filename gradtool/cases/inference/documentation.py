@@ -14,7 +14,7 @@ from gradtool.cases.inference.class_source import source_of
 
 _AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
 _STATED = re.compile(rf"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:?)\s*{_AXES}")
-"""Matches ``x (B, T)``, ``x: (B, (K - 1) * d)`` and ``q, k: (B, L, d)``."""
+"""Matches ``x (B, T)``, ``x: (B, (K - 1) * d)``, ``q, k: (B, L, d)`` and ``a and b, each (C,)``."""
 
 _OR = re.compile(rf"[^().:]{{0,40}}\bor\b[^().:]{{0,24}}?(\w*)\s*{_AXES}")
 """Matches another shape behind the first, as in ``(n, n) symmetric, or a batch (B, n, n)``."""
@@ -96,12 +96,13 @@ def stated(text: str, names: Collection[str]) -> Shapes:
 def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """The shapes that a text states of arguments with these names: one, or several to choose from.
 
-    Several names have a shape in common where a colon follows them.
+    Several names have a shape in common where a colon follows them, or ``each``.
     """
     found: dict[str, list[tuple[str, ...]]] = {}
     for match in _STATED.finditer(text):
         *listed, name = (*re.findall(r"\w+", match[1]), match[2])
-        alike = [each for each in listed if match[3] and each in names]
+        is_common = match[3] or name == "each"
+        alike = [each for each in listed if is_common and each in names]
         shapes = [tuple(_axes(each)) for each in (match[4], *_others(text, match.end(), names))]
         shapes += _stacked(text, match.end(), shapes[-1])
         if all(axes and all(map(_is_extent, axes)) for axes in shapes):

@@ -184,9 +184,9 @@ def _kept_apart(case: Point) -> Iterator[Constraint]:
     for at in integers:
         name, array = case.names[at], case.values[at]
         if array.ndim == 2:
-            axis = 1 if array.shape[1] <= array.shape[0] else 0
-            if 1 < array.shape[axis] <= _MOST_ENDS:
-                yield partial(_are_apart, name, axis)
+            for axis, extent in enumerate(array.shape):
+                if 1 < extent <= _MOST_ENDS:
+                    yield partial(_are_apart, name, axis)
 
 
 def _distinct(case: Point) -> Iterator[Constraint]:

@@ -89,6 +89,12 @@ _NEVER_ZERO = re.compile(
     re.I,
 )
 
+_GENERAL_POSITION = re.compile(
+    r"non-?degenerate|general position|(not|non-?|no three) ?(collinear|coplanar)"
+    r"|linearly independent",
+    re.I,
+)
+
 _PART = r"\b(incomplete|partial|last|trailing|remain\w*|left.?over|extra|rest)\b"
 _DROPPED = r"\b(drop|ignor|discard|skip|truncat|left out|unused|no gradient)\w*"
 
@@ -253,6 +259,11 @@ class Wording:
     def needs_nonzero(self) -> bool:
         """A docstring says that something is not zero."""
         return bool(_NEVER_ZERO.search(self.docstrings))
+
+    @cached_property
+    def needs_general_position(self) -> bool:
+        """A docstring excludes points that coincide, or lie on a line."""
+        return bool(_GENERAL_POSITION.search(self.docstrings))
 
     @cached_property
     def drops_rest(self) -> bool:

@@ -25,6 +25,33 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class AreasOfTriangles(Function):
+    """Areas of non-degenerate triangles between points in space."""
+
+    @staticmethod
+    def forward(ctx, points, corners):
+        a, b, c = points[corners].unbind(1)
+        normal = torch.linalg.cross(b - a, c - a)
+        length = normal.norm(dim=1, keepdim=True)
+        ctx.save_for_backward(a, b, c, normal / length, corners)
+        ctx.count = len(points)
+        return 0.5 * length[:, 0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b, c, unit_normal, corners = ctx.saved_tensors
+        half = 0.5 * g[:, None] * unit_normal
+        found = half.new_zeros(ctx.count, 3)
+        for corner, side in enumerate((c - b, a - c, b - a)):
+            found.index_add_(0, corners[:, corner], torch.linalg.cross(half, side))
+        return found, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), torch.tensor([[0, 1, 2], [0, 2, 3]])
+
+
 class SharedBudget(Function):
     """The closest y to x with 0 <= y <= top and a given sum, below that of top, by bisection."""
 

@@ -20,6 +20,26 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class ModulatedChannels(Function):
+    """x (B, C, T) times gain plus offset, with gain and offset, each (C,) or (B, C)."""
+
+    @staticmethod
+    def forward(ctx, x, gain, offset):
+        ctx.save_for_backward(x, gain)
+        return x * gain[..., None] + offset[..., None]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, gain = ctx.saved_tensors
+        of_gain = (g * x).sum((0, 2)).expand_as(gain)
+        return g * gain[..., None], of_gain, g.sum((0, 2)).expand_as(gain)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, 4), draw(3, seed=1), draw(3, seed=2)
+
+
 class ShrunkRows(Function):
     """Rows that are `limit` shorter, or zero; limit is a scalar or one value per row."""
 
