@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.point import Axis, Growth, Point, Variant
+from gradtool.explore.point import Growth, Point, Variant
 from gradtool.explore.reading.wording import wording
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.observation import Array, Observation
@@ -151,24 +151,46 @@ def _counts(exact: Array, axis: int) -> Array:
     return np.asarray((sizes > negligible).any(axis=1))
 
 
-def is_broadcast_otherwise(checkable: Checkable, point: Point, axes: Collection[Axis]) -> bool:
-    """Return True if forward gives another result where one of these axes of one is repeated.
+def is_broadcast_otherwise(checkable: Checkable, point: Point, shapes: Mapping[int, Shape]) -> bool:
+    """Return True if forward gives another result where axes that became one are repeated.
 
-    It is then not broadcast against the others, as an axis of one by its meaning is.
+    They are then not broadcast against those of other tensors, which are as long in the case, of
+    which `shapes` are by position. What is an axis of one by its meaning is.
     """
-    return any(_is_broadcast_otherwise(checkable, point, at, axis) for at, axis in axes)
-
-
-def _is_broadcast_otherwise(checkable: Checkable, point: Point, at: int, axis: int) -> bool:
-    array = point.values[at]
-    from_the_end = axis - array.ndim
-    extents = {
-        other.shape[from_the_end]
-        for each, other in point.continuous()
-        if each != at and other.ndim >= -from_the_end
+    repeated = {
+        at: np.broadcast_to(array, _as_in_partners(point, at, shapes))
+        for at, array in point.continuous()
     }
-    longer = [point.having({at: array.repeat(n, axis)}) for n in sorted(extents - {1})]
-    return bool(longer) and not any(_gives_same(checkable, point, each) for each in longer)
+    changed = {
+        at: array.copy() for at, array in repeated.items() if array.shape != point.values[at].shape
+    }
+    return bool(changed) and not _gives_same(checkable, point, point.having(changed))
+
+
+def _as_in_partners(point: Point, at: int, shapes: Mapping[int, Shape]) -> Shape:
+    """The shape of a tensor with the extents of its partners along axes that became one."""
+    array, before = point.values[at], shapes.get(at, ())
+    if len(before) != array.ndim:
+        return tuple(array.shape)
+    return tuple(
+        max([1, *_partners(point, at, axis - array.ndim, shapes)]) if extent == 1 < old else extent
+        for axis, (extent, old) in enumerate(zip(array.shape, before, strict=True))
+    )
+
+
+def _partners(
+    point: Point, at: int, from_the_end: int, shapes: Mapping[int, Shape]
+) -> Iterator[int]:
+    """The extents of axes at the same place from the end, which were as long in the case."""
+    old = shapes[at][from_the_end]
+    for each, other in point.continuous():
+        before = shapes.get(each, ())
+        if (
+            each != at
+            and len(before) == other.ndim >= -from_the_end
+            and before[from_the_end] == old
+        ):
+            yield other.shape[from_the_end]
 
 
 def _gives_same(checkable: Checkable, one: Point, other: Point) -> bool:

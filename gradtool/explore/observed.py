@@ -42,6 +42,8 @@ class AtCase(msgspec.Struct, frozen=True, eq=False):
     """The values of the arguments that are no tensors."""
     changed: frozenset[int] = frozenset()
     """The positions of the arguments that forward changes in place."""
+    shapes: Mapping[int, tuple[int, ...]] = {}
+    """The shapes of the tensors, by position."""
     is_witness: bool = True
     """Backward has the exact ones; not where forward iterates, and is right by what it reaches."""
 
@@ -94,6 +96,7 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
     cotangents = cotangents_of(started.seen, seed)
     exact = recorded_gradients(function, cotangents)
     options = [point.values[at] for at in point.plain]
+    shapes = {at: array.shape for at, array in point.arrays()}
     try:
         found = started.gradients(cotangents)
     except Exception:  # The user's code may raise anything.
@@ -104,6 +107,7 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
             _by_position(function, exact),
             axes_of_one(point),
             options,
+            shapes=shapes,
             changed=_changed(function, started),
             is_witness=found is None or all(map(_is_like, found, exact)),
         )
@@ -111,6 +115,7 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
         0.0 if found is None else _size(found),
         {},
         axes_of_one(point),
+        shapes=shapes,
         changed=_changed(function, started),
     )
 

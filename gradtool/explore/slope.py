@@ -120,9 +120,7 @@ def is_smooth(
 def jumps(function: FunctionDifferentiable, cotangents: Cotangents, seed: int) -> bool:
     """Return True if the outputs are others right beside the point, which has no derivative."""
     directions = [
-        signed(generator(seed + place, "beside"), primal.shape) * np.abs(primal).max()
-        if argument.differentiable and primal.dtype in (np.float64, np.complex128) and primal.size
-        else None
+        _to_all_sides(primal, seed + place) if argument.differentiable else None
         for place, (argument, primal) in enumerate(
             zip(function.arguments, function.primals, strict=True)
         )
@@ -133,6 +131,15 @@ def jumps(function: FunctionDifferentiable, cotangents: Cotangents, seed: int) -
         return False
     change = abs(near - at)
     return change > _LEAST_JUMP * max(abs(at), abs(far)) and change > abs(far - at) / 2
+
+
+def _to_all_sides(primal: Array, seed: int) -> Array | None:
+    """A direction of the size of an argument, with an imaginary part where that is complex."""
+    if primal.dtype not in (np.float64, np.complex128) or not primal.size:
+        return None
+    rng, size = generator(seed, "beside"), np.abs(primal).max() or 1.0
+    along = signed(rng, primal.shape) * size
+    return along if primal.dtype == np.float64 else along + 1j * signed(rng, primal.shape) * size
 
 
 def _direction(primal: Array, gradient: Array | None, seed: int) -> Array | None:

@@ -99,7 +99,6 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
     if wording(checkable.obj).has_domain:
         # Whether a condition on what is computed from several arguments holds is not known.
         variant = structs.replace(variant, may_be_outside=True)
-    ones = axes_of_one(variant.point) - at_case.ones
     with np.errstate(all="ignore"):
         observed = observe(checkable, variant.point)
         if observed is None:
@@ -112,7 +111,8 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
             return Trial(Answer.REFUSED, 3)
         trial = _compared(checkable, *observed, variant, seed, at_case)
         is_outside = trial.answer is Answer.SUSPECT and (
-            variant.is_for_batches or is_broadcast_otherwise(checkable, variant.point, ones)
+            variant.is_for_batches
+            or is_broadcast_otherwise(checkable, variant.point, at_case.shapes)
         )
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 
@@ -250,6 +250,7 @@ def _compared(
         is_mistake = not variant.may_be_outside and (
             any(map(_lacks_number, found, exact)) or is_smooth(function, cotangents, found, seed)
         )
+        is_mistake = is_mistake and not jumps(function, cotangents, seed)
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
     wrong = _wrong(function, variant, found, exact, at_case, is_usual=is_usual)
     if wrong and jumps(function, cotangents, seed):

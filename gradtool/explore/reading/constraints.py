@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 from typing import Any
 
 import numpy as np
@@ -184,9 +184,9 @@ def _kept_apart(case: Point) -> Iterator[Constraint]:
     for at in integers:
         name, array = case.names[at], case.values[at]
         if array.ndim == 2:
-            for axis, extent in enumerate(array.shape):
-                if 1 < extent <= _MOST_ENDS:
-                    yield partial(_are_apart, name, axis)
+            few = [axis for axis in (1, 0) if 1 < array.shape[axis] <= _MOST_ENDS]
+            apart = (partial(_are_apart, name, axis) for axis in few)
+            yield from islice((each for each in apart if each(case)), 1)
 
 
 def _distinct(case: Point) -> Iterator[Constraint]:
