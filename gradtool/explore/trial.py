@@ -250,7 +250,8 @@ def _compared(
         is_mistake = not variant.may_be_outside and (
             any(map(_lacks_number, found, exact)) or is_smooth(function, cotangents, found, seed)
         )
-        is_mistake = is_mistake and not jumps(function, cotangents, seed)
+        if is_mistake and _is_complex(variant.point) and jumps(function, cotangents, seed):
+            return Trial(Answer.REFUSED, 12)  # At zero, a complex number has no angle.
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
     wrong = _wrong(function, variant, found, exact, at_case, is_usual=is_usual)
     if wrong and jumps(function, cotangents, seed):
@@ -383,6 +384,11 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
         or said.is_stable
         or (_is_near(variant.point) and not said.needs_nonzero)
     )
+
+
+def _is_complex(point: Point) -> bool:
+    """Return True if a tensor with a gradient is complex."""
+    return any(array.dtype.kind == "c" for at, array in point.arrays() if at in point.tracked)
 
 
 def _lacks_number(found: Array | None, exact: Array | None) -> bool:
