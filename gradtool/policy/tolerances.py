@@ -28,7 +28,7 @@ _NAMED = 3
 
 def report_expired_tolerances(run: RunSettings) -> Policy:
     """Add GT512 to the first case of each expired tolerance."""
-    today = datetime.now(UTC).date()
+    today = _today()
 
     def function(node: str, result: FunctionResult) -> FunctionResult:
         expired = dict(_expired(result, run.units[node], today))
@@ -39,6 +39,10 @@ def report_expired_tolerances(run: RunSettings) -> Policy:
         return change_functions(report, function)
 
     return policy
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def _with_check(case: CaseResult, finding: Finding | None) -> CaseResult:

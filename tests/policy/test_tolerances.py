@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import pytest
 
 from gradtool import Case
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
+from gradtool.policy import tolerances
 from gradtool.policy.tolerances import list_tolerances, report_expired_tolerances
 from gradtool.report.summary import summary_line
 from gradtool.results.report import (
@@ -36,8 +37,13 @@ class Radians(Function):
 """
 """Off by 2e-4 of the gradient."""
 
-TODAY = datetime.now(UTC).date()
+TODAY = date(2026, 5, 5)
 YESTERDAY = TODAY - timedelta(days=1)
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tolerances, "_today", lambda: TODAY)
 
 
 def run(**options: object) -> Report:
