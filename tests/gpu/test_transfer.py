@@ -35,6 +35,14 @@ def test_hazards_are_caught_and_cured_every_time() -> None:
     machine.close()
 
 
+def test_every_probe_of_asynchrony_has_a_verdict() -> None:
+    machine = CudaMachine()
+    found = list(asynchrony.probe_all(machine, 1 << 20))
+    assert all(bool(probe.verdict) != bool(probe.unavailable) for probe in found)
+    machine.close()
+
+
+@pytest.mark.usefixtures("real_device")
 def test_pinned_copies_return_at_once() -> None:
     machine = CudaMachine()
     found = list(asynchrony.probe_all(machine, 1 << 20))
