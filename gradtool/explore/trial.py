@@ -207,7 +207,7 @@ def _compared(
     is_measured = variant.is_measured or not at_case.is_witness
     exact = None if is_measured else recorded_gradients(function, cotangents)
     if exact is None:
-        if at_case.exact and not is_measured and not _is_near(variant.point):
+        if at_case.exact and not is_measured and not is_near(variant.point):
             return Trial(Answer.REFUSED, 3)  # Steps that overflow show little by evaluations.
         return _measured(
             checkable, function, started, variant, seed, _CASE_ROUNDINGS * at_case.usual
@@ -327,7 +327,7 @@ def _measured(
             differs = has_other_slope(function, cotangents, claimed, seed, floor)
         elif variant.may_be_outside or variant.names_extents:
             differs = False
-        elif _is_near(variant.point):
+        elif is_near(variant.point):
             differs = is_smooth(function, cotangents, found, seed)
         else:
             # Beyond usual values PyTorch's own derivative of forward may be no number either.
@@ -380,9 +380,7 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
         return False
     said = wording(function)
     return (
-        said.is_of_any_size
-        or said.is_stable
-        or (_is_near(variant.point) and not said.needs_nonzero)
+        said.is_of_any_size or said.is_stable or (is_near(variant.point) and not said.needs_nonzero)
     )
 
 
@@ -398,7 +396,7 @@ def _lacks_number(found: Array | None, exact: Array | None) -> bool:
     return bool((~np.isfinite(found) & np.isfinite(exact)).any())
 
 
-def _is_near(point: Point) -> bool:
+def is_near(point: Point) -> bool:
     """Return True if no value is large, apart from marks that are infinite."""
     finite = (array[np.isfinite(array)] for _, array in point.continuous())
     return all(np.abs(array).max(initial=0.0) <= _LARGEST_USUAL for array in finite)

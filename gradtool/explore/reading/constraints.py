@@ -184,7 +184,8 @@ def _kept_apart(case: Point) -> Iterator[Constraint]:
     for at in integers:
         name, array = case.names[at], case.values[at]
         if array.ndim == 2:
-            few = [axis for axis in (1, 0) if 1 < array.shape[axis] <= _MOST_ENDS]
+            axes = (1,) if array.shape[1] <= array.shape[0] else (0, 1)
+            few = [axis for axis in axes if 1 < array.shape[axis] <= _MOST_ENDS]
             apart = (partial(_are_apart, name, axis) for axis in few)
             yield from islice((each for each in apart if each(case)), 1)
 
