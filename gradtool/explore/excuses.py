@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -164,7 +164,9 @@ def is_broadcast_otherwise(checkable: Checkable, point: Point, shapes: Mapping[i
     changed = {
         at: array.copy() for at, array in repeated.items() if array.shape != point.values[at].shape
     }
-    return bool(changed) and not _gives_same(checkable, point, point.having(changed))
+    return bool(changed) and not has_same_outputs(
+        checkable, point, point.having(changed), are_same=_are_close
+    )
 
 
 def _as_in_partners(point: Point, at: int, shapes: Mapping[int, Shape]) -> Shape:
@@ -193,31 +195,28 @@ def _partners(
             yield other.shape[from_the_end]
 
 
-def _gives_same(checkable: Checkable, one: Point, other: Point) -> bool:
-    """Return True if forward gives the same at two points, but for roundings."""
-    try:
-        found = [outputs_at(checkable, each) for each in (one, other)]
-    except Exception:  # The user's forward may raise anything.
-        return False
-    return all(
-        a is b is None
-        or (a is not None and b is not None and a.shape == b.shape and np.allclose(a, b, 1e-6))
-        for a, b in zip(*found, strict=True)
-    )
+def _are_close(one: Array, other: Array) -> bool:
+    """Return True for two outputs that are the same but for roundings."""
+    return one.shape == other.shape and np.allclose(one, other, 1e-6)
 
 
 def _output_shapes(checkable: Checkable, point: Point) -> list[Shape | None]:
     return [None if out is None else out.shape for out in outputs_at(checkable, point)]
 
 
-def has_same_outputs(checkable: Checkable, one: Point, other: Point) -> bool:
+def has_same_outputs(
+    checkable: Checkable,
+    one: Point,
+    other: Point,
+    are_same: Callable[[Array, Array], bool] = np.array_equal,
+) -> bool:
     """Return True if forward gives the same at two points; False where it raises."""
     try:
         found = [outputs_at(checkable, each) for each in (one, other)]
     except Exception:  # The user's forward may raise anything.
         return False
     return all(
-        a is b is None or (a is not None and b is not None and np.array_equal(a, b))
+        a is b is None or (a is not None and b is not None and are_same(a, b))
         for a, b in zip(*found, strict=False)
     )
 

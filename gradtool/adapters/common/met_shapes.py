@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from gradtool.adapters.common.bound_function import BoundFunction
+from gradtool.adapters.common.recorded_steps import nodes_before
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.observation import Cut, Primals
 
@@ -45,14 +46,9 @@ def _has_graph(output: Any) -> bool:
 
 def _uses(roots: Sequence[Any]) -> dict[Any, list[Any]]:
     """Return for each node that leads to some the nodes that use its result."""
-    used_by: dict[Any, list[Any]] = {root: [] for root in roots}
-    waiting = list(used_by)
-    while waiting:
-        node = waiting.pop()
+    used_by: dict[Any, list[Any]] = {node: [] for node in nodes_before(roots)}
+    for node in used_by:
         for source, _ in node.next_functions:
-            if source is not None and source not in used_by:
-                used_by[source] = []
-                waiting.append(source)
             if source is not None:
                 used_by[source].append(node)
     return used_by

@@ -39,7 +39,7 @@ class RecordedSteps:
         with library().torch.enable_grad(), lines:
             self._leaves, tensors = bound.arguments.tracked(primals)
             self._outputs = bound(tensors)
-        self._nodes = _nodes([out.grad_fn for out in self._outputs if out is not None])
+        self._nodes = nodes_before([out.grad_fn for out in self._outputs if out is not None])
         self._places = {
             node: place for node in self._nodes if (place := place_of(node, bound.home)) is not None
         }
@@ -161,8 +161,8 @@ class RecordedSteps:
         return step.name or (step.code if is_short else None)
 
 
-def _nodes(roots: Sequence[Any]) -> list[Any]:
-    """All nodes that lead to some, the newest first."""
+def nodes_before(roots: Sequence[Any]) -> list[Any]:
+    """Return all nodes that lead to some, and these, the newest first."""
     found = dict.fromkeys(root for root in roots if root is not None)
     waiting = list(found)
     while waiting:
