@@ -129,8 +129,10 @@ def iterations(function: Any) -> Iteration | None:
     """The loop of forward that improves on a value; None if there is none.
 
     What it has not converged to has another derivative than what it converges to, and backward may
-    be that of the latter.
+    be that of the latter, unless it goes back through the rounds.
     """
+    if _goes_back(function):
+        return None
     method = getattr(function, "forward", function)
     found = [node for each in with_helpers(method) for node in nodes(each) if _improves(node)]
     counts = {
@@ -187,6 +189,25 @@ def _improves(node: ast.AST) -> bool:
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     }
     return _reads(node.body, assigned)
+
+
+def _goes_back(function: Any) -> bool:
+    """Return True if backward has a loop from the last to the first, as over rounds of forward."""
+    methods = with_helpers(function.backward) if hasattr(function, "backward") else ()
+    return any(
+        isinstance(node, ast.For) and any(map(_is_reverse, ast.walk(node.iter)))
+        for each in methods
+        for node in nodes(each)
+    )
+
+
+def _is_reverse(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="reversed")):
+            return True
+        case ast.Call(func=ast.Name(id="range"), args=[_, _, step]) | ast.Slice(step=step):
+            return isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub)
+    return False
 
 
 def _reads(body: Sequence[ast.stmt], names: Collection[str]) -> bool:

@@ -33,6 +33,37 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class Drain(Function):
+    """Water in basins `h` (N,) that flows to the next one at a rate `k` (N,), for some rounds."""
+
+    @staticmethod
+    def forward(ctx, h, k, rounds=3):
+        before = []
+        down = k.clamp(min=0)
+        for _ in range(rounds):
+            before.append(h)
+            h = h - down * h + (down * h).roll(1)
+        ctx.save_for_backward(k, *before)
+        return h
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        k, *before = ctx.saved_tensors
+        down, gk = k.clamp(min=0), torch.zeros_like(k)
+        for h in reversed(before):
+            change = g.roll(-1) - g
+            gk = gk + change * h
+            g = g + down * change
+        return g, gk, None
+
+    @staticmethod
+    def sample_inputs():
+        h = torch.tensor([0.5, 1.2, 0.8, 0.3], dtype=torch.float64, requires_grad=True)
+        k = torch.tensor([0.1, 0.3, 0.2, 0.25], dtype=torch.float64, requires_grad=True)
+        yield h, k
+
+
 class FixedPointWithFewTerms(Function):
     """The fixed point of z = tanh(W z + b), for a contraction W, and its adjoint as a series."""
 
