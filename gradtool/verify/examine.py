@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -79,7 +79,7 @@ def outcomes_for(
         The outcomes, and the seconds of each rule and premise that was checked, by code. A
         computation that several rules share counts for the first.
     """
-    found = _Answers(subject, executed, clock)
+    found = _Answers(subject, codes, executed, clock)
     rules = [RULES[code] for code in sorted(codes) if RULES[code].check]
     answers = {rule.code: found.answer(rule) for rule in rules}
     settled = _report_doubts_once(answers)
@@ -94,15 +94,20 @@ class _Answers:
     """The answers about one subject; every rule is checked once, after its premises."""
 
     def __init__(
-        self, subject: Subject, executed: set[SourceLine] | None, clock: Callable[[], float]
+        self,
+        subject: Subject,
+        codes: Collection[str],
+        executed: set[SourceLine] | None,
+        clock: Callable[[], float],
     ) -> None:
         self._subject = subject
+        self._codes = frozenset(codes)
         self._executed = executed
         self._clock = clock
         self.durations: dict[str, float] = {}
         """Seconds of each rule that was checked, by code."""
         self._answers: dict[str, Answer] = {}
-        self._broken: dict[str, str | None] = {}
+        self._broken: dict[tuple[str, bool], str | None] = {}
 
     def answer(self, rule: Rule) -> Answer:
         if rule.code not in self._answers:
@@ -119,7 +124,7 @@ class _Answers:
         answer = self._checked(rule, rule.check)
         self.durations[rule.code] = self._clock() - started
         if answer.verdict not in _FINE:
-            broken = self._first_broken(rule.causes, rule)
+            broken = self._first_broken((*rule.premises, *rule.causes), rule, blamed=True)
         return blocked(broken) if broken else answer
 
     def _checked(self, rule: Rule, check: Callable[[Subject], Answer]) -> Answer:
@@ -128,26 +133,34 @@ class _Answers:
         with self._subject.function.traced(self._executed):
             return check(self._subject)
 
-    def _first_broken(self, codes: Sequence[str], asked: Rule | None = None) -> str | None:
+    def _first_broken(
+        self, codes: Sequence[str], asked: Rule, *, blamed: bool = False
+    ) -> str | None:
         """The first broken rule among these and the rules that they rest on.
 
         A premise that leaves the finding to the rule that is `asked` does not keep it from asking.
+        Causes of premises that nobody selected are checked only if something is to be `blamed` on
+        them.
         """
-        for code in codes:
-            if code not in self._broken:
-                self._broken[code] = self._find_broken(RULES[code])
-            broken = self._broken[code]
-            if broken and (asked is None or broken != asked.code):
-                return broken
-        return None
+        return next((b for b in self._all_broken(codes, blamed) if b != asked.code), None)
 
-    def _find_broken(self, rule: Rule) -> str | None:
+    def _all_broken(self, codes: Iterable[str], blamed: bool) -> Iterator[str]:
+        """The broken rule, where there is one, that each of these rests on."""
+        for code in codes:
+            if (code, blamed) not in self._broken:
+                self._broken[code, blamed] = self._find_broken(RULES[code], blamed)
+            broken = self._broken[code, blamed]
+            if broken:
+                yield broken
+
+    def _find_broken(self, rule: Rule, blamed: bool) -> str | None:
         answer = self.answer(rule)
         if _is_broken(rule, answer):
             return rule.code
         if answer.skip and answer.skip.kind is SkipKind.BLOCKED:
             return answer.skip.blocked_by
-        return self._first_broken((*rule.premises, *rule.causes))
+        causes = (code for code in rule.causes if blamed or code in self._codes)
+        return next(self._all_broken((*rule.premises, *causes), blamed), None)
 
 
 def _is_broken(rule: Rule, answer: Answer) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gradtool.results.report import Severity, SkipKind, Verdict
-from gradtool.verify.examine import examine, outcomes_for
+from gradtool.verify.examine import Flaw, examine, outcomes_for
 from gradtool.verify.protocol.observation import Failure, Gradient
 from gradtool.verify.rules import RULES
-from gradtool.verify.rules._rule import passed
+from gradtool.verify.rules._rule import failed, passed
 from gradtool.verify.subject import Subject
 
 X = np.array([[0.3, -1.2, 0.8], [2.1, 0.4, -0.6]])
@@ -525,3 +525,54 @@ def test_a_rule_is_timed_without_its_premises(function, monkeypatch):
     subject = Subject(function(np.sin, _cos, (X,)))
     _, durations = outcomes_for(subject, codes=["GT101"], clock=lambda: now[0])
     assert durations == {"GT003": 2.0, "GT101": 3.0}
+
+
+@pytest.fixture
+def rest_on_each_other(monkeypatch):
+    """Have three rules answer as told: a derived one, its premise, and the premise's cause."""
+
+    def install(**answers):
+        asked = []
+
+        def answers_with(code):
+            def check(subject):
+                asked.append(code)
+                return answers[code]
+
+            return check
+
+        rests_on = {
+            "GT111": {},
+            "GT101": {"causes": ("GT111",)},
+            "GT201": {"premises": ("GT101",)},
+        }
+        rules = {
+            code: dataclasses.replace(
+                RULES[code], **{"premises": (), "causes": (), **on, "check": answers_with(code)}
+            )
+            for code, on in rests_on.items()
+        }
+        monkeypatch.setattr("gradtool.verify.examine.RULES", rules)
+        return asked
+
+    return install
+
+
+BROKEN = failed(Flaw(message="wrong"))
+
+
+def test_causes_of_a_premise_are_not_checked_where_nothing_is_found(rest_on_each_other, sine):
+    asked = rest_on_each_other(GT111=BROKEN, GT101=passed(), GT201=passed())
+    assert _ask(sine, codes=["GT201"])["GT201"].verdict is Verdict.PASS
+    assert asked == ["GT101", "GT201"]
+
+
+def test_a_finding_is_blamed_on_the_cause_of_a_premise(rest_on_each_other, sine):
+    rest_on_each_other(GT111=BROKEN, GT101=passed(), GT201=BROKEN)
+    assert _blocked_by(_ask(sine, codes=["GT201"])["GT201"]) == "GT111"
+
+
+def test_a_selected_cause_of_a_premise_blocks_what_rests_on_it(rest_on_each_other, sine):
+    asked = rest_on_each_other(GT111=BROKEN, GT101=passed(), GT201=passed())
+    assert _blocked_by(_ask(sine, codes=["GT111", "GT201"])["GT201"]) == "GT111"
+    assert "GT201" not in asked

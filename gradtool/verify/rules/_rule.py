@@ -134,7 +134,8 @@ class Rule:
     premises: tuple[str, ...] = ()
     """Codes of rules that must hold for this one to be asked: one mistake, one finding."""
     causes: tuple[str, ...] = ()
-    """Codes of rules to blame where this one does not pass; asked only then."""
+    """Codes of rules to blame where this one, or one that rests on it, does not pass; asked only
+    then."""
     check: Callable[[Subject], Answer] | None = None
     """Answers the rule at one case; None if other code reports violations of it."""
     proves: str | None = None
