@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gradtool.results.report import Verdict
 from gradtool.run.runner import check
 from tests.options import check_options
 
@@ -131,3 +132,57 @@ def test_a_function_that_a_backward_calls_gets_its_arguments_from_there(tmp_path
     (tmp_path / "ops.py").write_text(ADJOINT)
     report = check(check_options(paths=(str(tmp_path / "ops.py"),), explore="off"))
     assert [function.verdict.value for _, function in report.functions()] == ["pass", "pass"]
+
+
+OPS = """
+import torch
+
+
+class Taps:
+    def __init__(self, weights):
+        self.weights = weights
+
+
+class Filtered(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, taps):
+        if type(taps) is not Taps:
+            raise TypeError("no taps")
+        ctx.taps = taps
+        return x * taps.weights
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.taps.weights, None
+"""
+
+LAYERS = """
+import torch
+
+from .ops import Filtered, Taps
+
+
+class Filter(torch.nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.taps = Taps(torch.arange(width) + 0.5)
+
+    def forward(self, x: torch.Tensor):
+        return Filtered.apply(x, self.taps)
+"""
+
+
+@pytest.mark.parametrize("name", ["layers", "test_layers"])
+def test_a_caller_may_be_in_another_module_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "signals"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "ops.py").write_text(OPS)
+    (package / f"{name}.py").write_text(LAYERS)
+    report = check(check_options(paths=("signals/ops.py",), explore="off"))
+    cases = [case for _, function in report.functions() for case in function.cases]
+    assert [case.verdict for case in cases] == ([Verdict.PASS] * 2 if name == "layers" else [])
+    assert all(case.inferred_from == "a call to Filter.forward" for case in cases)

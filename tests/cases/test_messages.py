@@ -56,3 +56,20 @@ def test_complex_numbers_are_asked_for_where_the_argument_is_named() -> None:
 @pytest.mark.parametrize("text", ["", "the first tensor", "be positive", "alone"])
 def test_prose_lists_no_options(text: str) -> None:
     assert not list(listed(text))
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        ("x has the wrong length. Expected 5, got 4", [[3, 5]]),
+        ("expected input to have 9 rows, but got 3 rows", []),
+        ("expected 6 rows, but got 3 rows", [[6, 4]]),
+        ("x has length 4 for degree=2 (expected 7 or 6)", [[3, 7]]),
+        ("x must have shape (..., 7)", [[3, 7]]),
+        ("y must have shape (..., 7)", []),
+        ("expected 0.5, got 4", []),
+    ],
+)
+def test_a_message_asks_for_an_extent(message: str, asked: list[list[int]]) -> None:
+    found = list(corrections(("x",), (X,), Said(message)))
+    assert found == [(0, {"shape": shape}) for shape in asked]

@@ -125,6 +125,7 @@ AT_ONE_SHAPE = [
     "asked::SumOfFrames",
     "asked::PseudoInverse",
     "sparse::SparseVectorProduct",
+    "shown::Settled",
 ]
 """Right ones for which one case is found, or two of the same shapes."""
 

@@ -49,8 +49,8 @@ class _Placement(msgspec.Struct, frozen=True):
 class Arguments:
     """The arguments of one case.
 
-    Everything else is passed as it is, tensors inside lists, tuples and dicts too. Tensors named in
-    `parameters` are a module's.
+    Everything else is passed as it is, tensors inside lists, tuples and dicts too, but dicts are
+    copied. Tensors named in `parameters` are a module's.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Arguments:
 
     def placed(self, tensors: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return all positional and keyword arguments, with `tensors` in the tensors' places."""
-        values = list(self._values)
+        values = list(map(unshared, self._values))
         for position, tensor in zip(self.positions, tensors, strict=True):
             values[position] = tensor
         if not self._keywords:
@@ -179,6 +179,16 @@ class Arguments:
         # Keyword arguments were put last.
         count = len(values) - len(self._keywords)
         return values[:count], dict(zip(self._keywords, values[count:], strict=True))
+
+
+def unshared(value: Any) -> Any:
+    """Copy a dict, and those in it: options, say, from which a call may take some out.
+
+    All else stands for itself, tensors included.
+    """
+    if type(value) is dict:
+        return {key: unshared(each) for key, each in value.items()}
+    return value
 
 
 def _other_number(value: Any) -> Any:

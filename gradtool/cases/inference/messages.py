@@ -1,4 +1,4 @@
-"""Values that the message of a refusal asks for: an option, a type, a dtype, a square.
+"""Values that the message of a refusal asks for: an option, a type, a dtype, an extent, a square.
 
 ``Unknown method: 0.75. Available: lu, qr`` says which argument is refused, by its value, and what
 would be accepted. No line has to be read for that, so the message may come from any file.
@@ -71,7 +71,7 @@ def corrections(names: Sequence[str], draft: Draft, said: Said) -> Iterator[tupl
     """Yield positions with the values that a refusal asks for there, the likeliest first."""
     found = [*_options(names, draft, said), *_types(names, said.message)]
     found += [*_squares(draft, said.message), *_complex(names, draft, said.message)]
-    found += _functions(draft, said.message)
+    found += [*_extents(names, draft, said.message), *_functions(draft, said.message)]
     yield from ((at, value) for at, value in found if not is_same(value, draft[at]))
 
 
@@ -154,6 +154,37 @@ def _squares(draft: Draft, message: str) -> Iterator[tuple[int, Any]]:
                 own = shape_of(value)[:-2]
                 shapes = ((*own, size, size) for size in sizes)
                 yield from ((at, {"values": matrices("square", shape)}) for shape in shapes)
+
+
+_EXTENTS = (
+    re.compile(
+        r"\bexpected (?:\w+ ){0,2}(?P<wanted>\d{1,2})\b[^.\d]{0,20}\b(?:got|found|is)\b[^.\d]{0,12}"
+        r"(?P<given>\d{1,2})(?![\d.])",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b(?:length|size) (?P<given>\d{1,2})\b[^.]*\bexpected (?P<wanted>\d{1,2})\b"),
+)
+"""Match ``expected 5, got 4`` and ``length 4 (expected 5)``, of an extent."""
+
+_LAST = re.compile(r"\b(?P<name>\w+) (?:must|should) have shape \(\.\.\., ?(?P<wanted>\d{1,2})\)")
+"""Matches ``x must have shape (..., 5)``."""
+
+
+def _extents(names: Sequence[str], draft: Draft, message: str) -> Iterator[tuple[int, Any]]:
+    """Yield tensors with the extent that a message wants, in place of the one that it got."""
+    drawn = [at for at, each in enumerate(draft) if is_floating(each) and "values" not in each]
+    for found in _LAST.finditer(message):
+        for at in drawn:
+            if names[at] == found["name"]:
+                shape = [*shape_of(draft[at])[:-1], int(found["wanted"])]
+                yield at, {**draft[at], "shape": shape}
+    for found in (each for pattern in _EXTENTS for each in pattern.finditer(message)):
+        for at in drawn:
+            own = shape_of(draft[at])
+            for axis in reversed(range(len(own))):
+                if own[axis] == int(found["given"]) and int(found["wanted"]):
+                    shape = [*own[:axis], int(found["wanted"]), *own[axis + 1 :]]
+                    yield at, {**draft[at], "shape": shape}
 
 
 def _complex(names: Sequence[str], draft: Draft, message: str) -> Iterator[tuple[int, Any]]:

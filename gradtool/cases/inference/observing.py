@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from gradtool.adapters.common.arguments import unshared
 from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.library import library
 from gradtool.cases.inference.drafts import Draft
@@ -62,7 +63,7 @@ def _noted(value: Any) -> Any:
         return [_noted(each) for each in value]
     if value is None or type(value) in {bool, int, float, str}:
         return value
-    return {"literal": value}
+    return {"literal": unshared(value)}
 
 
 def _written(tensor: Any, *, requires_grad: bool) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.adapters.common.arguments import unshared
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.library import library
 from gradtool.cases.inference.guards.refusal import Refusal, refusal_of
@@ -354,7 +355,7 @@ def _non_leaf(value: Any) -> Any:
     """Make a tensor no leaf, like one in the middle of a model: it may be changed in place."""
     if isinstance(value, library().Tensor):
         return value.clone()
-    return value
+    return unshared(value)
 
 
 def _flat(result: Any) -> list[Any]:

@@ -31,6 +31,9 @@ _walk_numbers = itertools.count()
 _NESTED_IN_ONE_THREAD = 20
 """Walks within walks that the stack of one thread holds, at a dozen calls each and the user's."""
 
+_SECONDS_UNHEARD = 0.1
+"""Time for which a thread that waits for another one hears of no signal that the other one got."""
+
 Root = Tensor | GradientEdge
 
 
@@ -52,6 +55,10 @@ def walk(
     outer = state["walk"]
     kind = _WalkInOrder if hooked_leaves else _Walker
     walker = kind(keep_graph, targets, accumulate, 0 if outer is None else outer.depth + 1)
+    if outer is not None:
+        if outer.abandoned:
+            raise RuntimeError("a walk around this one was interrupted")
+        walker.abandoned = outer.abandoned
     for root, cotangent in roots:
         edge = root._node or root._accumulator() if isinstance(root, Tensor) else _edge_to(root)
         walker.roots.append(edge)
@@ -67,7 +74,7 @@ def walk(
         if walker.depth % _NESTED_IN_ONE_THREAD or not walker.depth:
             walker.run()
         else:
-            _call_in_new_thread(walker.run)
+            _call_in_new_thread(walker.run, walker.abandoned)
         # A callback may add another.
         for callback in walker.callbacks:
             callback()
@@ -84,8 +91,12 @@ def walk(
     return walker.captured
 
 
-def _call_in_new_thread(function: Callable[[], None]) -> None:
-    """Call `function` in a thread of its own, under the modes of this one, and wait for it."""
+def _call_in_new_thread(function: Callable[[], None], abandoned: list[bool]) -> None:
+    """Call `function` in a thread of its own, under the modes of this one, and wait for it.
+
+    Whoever waits may be interrupted, but not the thread, in which walks may nest without an end:
+    that it is `abandoned` ends them.
+    """
     held = dict(vars(modes))
     raised: list[BaseException] = []
 
@@ -98,7 +109,12 @@ def _call_in_new_thread(function: Callable[[], None]) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    thread.join()
+    try:
+        while thread.is_alive():
+            thread.join(_SECONDS_UNHEARD)
+    except BaseException:
+        abandoned.append(True)
+        raise
     if raised:
         raise raised.pop()
 
@@ -112,8 +128,9 @@ class _Walker:
     """The state of one walk."""
 
     __slots__ = (
-        "_reachable", "accumulate", "callbacks", "captured", "captures", "depth", "ends", "grads",
-        "heap", "keep_graph", "nodes", "number", "owned", "roots", "running", "wanted",
+        "_reachable", "abandoned", "accumulate", "callbacks", "captured", "captures", "depth",
+        "ends", "grads", "heap", "keep_graph", "nodes", "number", "owned", "roots", "running",
+        "wanted",
     )  # fmt: skip
 
     captures: dict[int, list[tuple[int, int]]] | None
@@ -134,6 +151,8 @@ class _Walker:
         self.number = next(_walk_numbers)
         self.depth = depth
         """How many walks this one is in."""
+        self.abandoned: list[bool] = []
+        """Not empty once nobody waits for this walk any more; shared by those within."""
         self.callbacks: list[Callable[[], Any]] = []
         """Called at the end."""
         self.roots: list[Node] = []

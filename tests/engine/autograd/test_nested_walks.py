@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import warnings
 from typing import Any
 
 import pytest
+
+import gradtool.engine
+from gradtool.sandbox.timeout import TimedOut, time_limit
 
 
 def test_walks_nest_to_any_depth(torch: Any) -> None:
@@ -121,3 +126,26 @@ def test_notes_on_a_node_live_as_long_as_it(torch: Any) -> None:
     assert node.metadata == {}
     node.metadata["note"] = 1
     assert node.metadata == {"note": 1}
+
+
+def test_walks_that_nest_without_an_end_can_be_interrupted() -> None:
+    class Endless(gradtool.engine.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            with gradtool.engine.enable_grad():
+                Endless.apply(grad.detach().requires_grad_()).sum().backward()
+            return grad
+
+    y = Endless.apply(gradtool.engine.ones((), requires_grad=True))
+    before = threading.active_count()
+    with pytest.raises(TimedOut), time_limit(0.5):
+        y.backward()
+    for _ in range(100):
+        if threading.active_count() <= before:
+            return
+        time.sleep(0.1)
+    raise AssertionError("walks go on in other threads")

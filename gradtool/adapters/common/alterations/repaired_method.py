@@ -17,6 +17,7 @@ from gradtool.adapters.common.alterations.altered_code import (
 from gradtool.adapters.common.alterations.edits import replaced
 from gradtool.adapters.common.alterations.repairs import Edit, repairs
 from gradtool.adapters.library import library
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol.observation import Array, Repair
 
 Returned = Sequence[Array | None]
@@ -58,11 +59,12 @@ class RepairedMethod:
     def returned(
         self, chosen: Sequence[Repair], call: Callable[[], Returned]
     ) -> Iterator[Returned | None]:
-        """Yield what a call returns with each repair; None where it raises."""
+        """Yield what a call returns with each repair; None where it raises, or comes to no end."""
+        timeout = EvaluationTimeout()
         for repair in chosen:
             function, tree, edit = self._edits[repair]
             try:
-                with altered(function, replaced(tree, edit.changes), None):
+                with timeout.limited(), altered(function, replaced(tree, edit.changes), None):
                     yield call()
             except Exception:  # An edited method may raise anything.
                 yield None

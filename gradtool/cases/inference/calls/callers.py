@@ -1,4 +1,4 @@
-"""Callers of a Function: functions and methods of its module that lead to its ``apply``.
+"""Callers of a Function: functions and methods of its package that lead to its ``apply``.
 
 Where nothing shows what forward takes, what its callers take may: a module that is constructed, or
 a wrapper with documented arguments, makes the objects, the buffers and the matching sizes itself.
@@ -19,10 +19,13 @@ from msgspec.structs import replace
 from gradtool.adapters.common.binding import parameters_of
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.call_sites import Site, module_source
+from gradtool.cases.inference.calls.importers import importers
+from gradtool.cases.inference.calls.shown import shown_arguments
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.constructors import likely_arguments
 from gradtool.cases.inference.documentation import extents_for, integers
+from gradtool.cases.inference.drafts import Draft
 from gradtool.cases.inference.plain_uses import FunctionNode, plain_uses
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import is_callable
@@ -93,17 +96,36 @@ def callers(function: Any) -> list[Caller]:
     return sorted(found, key=_takes_functions)[:MOST_CALLERS]
 
 
+def shown_to(function: Any) -> Iterator[tuple[int, Draft]]:
+    """Yield the arguments that examples in docstrings lead to, with the lines of the examples."""
+    module, _ = module_source(function)
+    namespace = _globals(function)
+    if module is not None and "." not in function.__qualname__:
+        found = _leading_to(function.__qualname__, module)
+        names = {owner.name if owner else node.name for owner, node in found}
+        yield from shown_arguments(function, module, {*names, function.__qualname__}, namespace)
+
+
 def _takes_functions(caller: Caller) -> bool:
     return any(caller.reading.uses[each.name].is_called for each in caller.reading.parameters)
 
 
 def _callers(function: Any) -> Iterator[Caller]:
     module, _ = module_source(function)
-    forward = inspect.unwrap(getattr(function, "forward", function))
-    namespace: Mapping[str, Any] = getattr(forward, "__globals__", {})
     if module is None or "." in function.__qualname__:
         return
-    for owner, node in _leading_to(function.__qualname__, module):
+    for tree, names in itertools.chain([(module, _globals(function))], importers(function)):
+        yield from _callers_in(tree, function.__qualname__, names)
+
+
+def _globals(function: Any) -> Mapping[str, Any]:
+    forward = inspect.unwrap(getattr(function, "forward", function))
+    return getattr(forward, "__globals__", {})
+
+
+def _callers_in(module: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterator[Caller]:
+    """Yield the callers of a Function in a module."""
+    for owner, node in _leading_to(name, module):
         made = _caller(owner, node, namespace)
         if made is not None:
             # What refuses arguments there says which ones are accepted, as in forward.

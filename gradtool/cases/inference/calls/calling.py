@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.calls.callers import Caller, callers
+from gradtool.cases.inference.calls.callers import Caller, callers, shown_to
 from gradtool.cases.inference.certainty import is_stated
 from gradtool.cases.inference.climbing import Climb
 from gradtool.cases.inference.drafts import Draft, others
@@ -32,6 +33,9 @@ _SECONDS_A_CALL = 3.0
 _OTHERS = 6
 """Tries of other extents for a second case."""
 
+_MOST_SHOWN = 8
+"""Calls in examples of which the arguments are tried."""
+
 _CONSTRUCTING, _CALLING, _REACHED = 0, 1, 2
 """Stages of a call, before the lines that it reached."""
 
@@ -43,6 +47,7 @@ class Called(msgspec.Struct):
 
     cases: list[CaseConfig] = msgspec.field(default_factory=list)
     caller: str = ""
+    """The caller, or the example."""
     is_guess: bool = False
     calls: int = 0
     refusals: list[str] = msgspec.field(default_factory=list)
@@ -61,7 +66,9 @@ def call_callers(
         make: Makes the values of a case of a caller.
         attempt: Tries a case of the Function.
     """
-    called = Called()
+    called = _shown(checkable, attempt)
+    if called.cases:
+        return called
     deadline = time.thread_time() + _SECONDS
     for caller in callers(checkable.obj):
         calls = _Calls(caller, checkable, make, attempt)
@@ -74,6 +81,18 @@ def call_callers(
             break
         if best is not None:
             called.refusals.append(f"{caller.name}: {best.trial.refusal or best.trial.doubt}")
+    return called
+
+
+def _shown(checkable: Checkable, attempt: Callable[[CaseConfig], Trial]) -> Called:
+    """The case of the first example in a docstring whose arguments are accepted."""
+    called = Called()
+    for line, draft in itertools.islice(shown_to(checkable.obj), _MOST_SHOWN):
+        called.calls += 1
+        case = CaseConfig(args=draft, name=NAMES[0])
+        if attempt(case).backward:
+            called.cases, called.caller = [case], f"the example at line {line}"
+            break
     return called
 
 
