@@ -11,6 +11,7 @@ import importlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from itertools import takewhile
 from pathlib import Path
@@ -87,11 +88,16 @@ class ImportRoot:
         # Most are elsewhere, which the text shows in a fraction of the time.
         if not name.startswith(str(self.folder)):
             return False
-        place = Path(name)
-        if not place.is_relative_to(self.folder):
-            return False
-        first = place.relative_to(self.folder).parts[:1]
-        return first == (place.name,) or first == (top,)
+        return _is_directly_below(name, self.folder, top)
+
+
+@lru_cache(maxsize=1024)  # Asked of each module before and after each case.
+def _is_directly_below(name: str, folder: Path, top: str) -> bool:
+    place = Path(name)
+    if not place.is_relative_to(folder):
+        return False
+    first = place.relative_to(folder).parts[:1]
+    return first == (place.name,) or first == (top,)
 
 
 def _search_path(module: ModuleType) -> list[str]:

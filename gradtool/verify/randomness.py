@@ -155,6 +155,9 @@ class Functionals:
 
     def of(self, vector: FloatArray) -> FloatArray:
         """The inner product of each of them with `vector`."""
+        if self.size <= PART_COORDINATES:
+            with np.errstate(invalid="ignore"):
+                return np.asarray((self._grains / RANDOM_GRAIN) @ vector)
         total = np.zeros(len(self))
         with np.errstate(invalid="ignore"):  # Infinite entries cancel to NaN.
             for part in parts(self.size):

@@ -259,7 +259,11 @@ class Subject:
     @property
     def outputs_again(self) -> Gradients | None:
         """The outputs of a second forward; None where none was needed for its gradients."""
-        return None if self.nothing_to_check or self._run is None else self._run[0]
+        if self.nothing_to_check:
+            return None
+        if self.first.is_settled:
+            return self.first.analytic.outputs
+        return None if self._run is None else self._run[0]
 
     def _multiples(self, factors: Sequence[float]) -> list[Cotangents]:
         return [

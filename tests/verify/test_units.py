@@ -102,3 +102,26 @@ def test_what_a_constant_hides_is_not_verified_for_being_small(unit: float) -> N
 
     found = subject(lambda x: 1e14 + torch.sin(x / unit), wrong, [0.3 * unit], witness=False)
     assert found.given.worst is Decision.UNVERIFIED
+
+
+DWARFED = np.array([3e200, 1e-180, 1.0])
+
+
+def length(x: Any) -> Any:
+    """The length of (x, 4/3 x), which has a kink at zero."""
+    return x.abs() * (x / x + (4 * x / (3 * x)) ** 2).sqrt()
+
+
+@pytest.mark.parametrize("witness", [True, False])
+def test_an_entry_far_below_its_neighbours_is_sampled_at_its_own_size(witness: bool) -> None:
+    right = subject(length, lambda g, x: g * x.sign() * 5 / 3, DWARFED, witness=witness)
+    assert not right.given.is_nearby
+    assert right.given.worst is Decision.PASS
+    assert right.cost.forward < 300
+
+
+@pytest.mark.parametrize("witness", [True, False])
+@pytest.mark.parametrize("factor", [0.0, 0.5, 2.0])
+def test_a_wrong_entry_far_below_its_neighbours_does_not_pass(factor: float, witness: bool) -> None:
+    wrong = subject(length, lambda g, x: factor * g * x.sign() * 5 / 3, DWARFED, witness=witness)
+    assert wrong.given.worst is Decision.FAIL

@@ -47,6 +47,8 @@ def _lines_of_classes(text: str) -> Mapping[str, int]:
 def _classes(tree: ast.AST, before: str) -> Iterator[tuple[str, ast.ClassDef]]:
     for node in ast.iter_child_nodes(tree):
         inside = before
+        if isinstance(node, ast.expr):
+            continue
         if isinstance(node, ast.ClassDef):
             yield before + node.name, node
             inside = f"{before}{node.name}."

@@ -8,6 +8,7 @@ accepting or refusing arguments. Without source there are none.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -140,6 +141,7 @@ def _context(function: Any, names: tuple[str, ...]) -> FunctionNode | None:
                     for target, name in zip(targets, names, strict=False)
                     if isinstance(target, ast.Name)
                 }
+    node = copy.deepcopy(node)
     for found in ast.walk(node):
         if isinstance(found, ast.Name):
             found.id = renamed.get(found.id, found.id)

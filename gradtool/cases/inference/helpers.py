@@ -6,6 +6,7 @@ import ast
 import copy
 import inspect
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -78,13 +79,23 @@ def _imported(function: Any, levels: int) -> Helper | None:
 def definition(function: Any) -> tuple[str, ast.stmt | None]:
     """The source of a function, and its statement; None without source.
 
-    The statement has no annotations of variables.
+    The statement has no annotations of variables. Nobody may change it.
     """
     try:
         text, tree = own_source(inspect.unwrap(function))
-        return text, _Unannotated().visit(copy.deepcopy(tree.body[0]))
+        return text, _unannotated(tree)
     except (OSError, TypeError, SyntaxError, IndexError, ValueError):
         return "", None
+
+
+@lru_cache(maxsize=256)
+def _unannotated(tree: ast.Module) -> ast.stmt:
+    """The only statement of a source, copied where that is to change."""
+    statement = tree.body[0]
+    if not any(isinstance(node, ast.AnnAssign) for node in ast.walk(statement)):
+        return statement
+    changed: ast.stmt = _Unannotated().visit(copy.deepcopy(statement))
+    return changed
 
 
 class _Unannotated(ast.NodeTransformer):

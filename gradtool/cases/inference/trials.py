@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.adapters.common.arguments import unshared
+from gradtool.adapters.common.parsed_source import parsed
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.library import library
 from gradtool.cases.inference.guards.refusal import Refusal, refusal_of
@@ -144,7 +145,7 @@ def _statements(file: Path) -> Mapping[int, int]:
     An argument on the third line of a call is computed before the call, which has the first line.
     """
     try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = parsed(file.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return {}
     starts = {}

@@ -26,12 +26,14 @@ class AnalyticJacobian(msgspec.Struct, frozen=True):
 
     `returned` says, for each argument, whether backward gave it a gradient in any row.
     `scaling` is what each row was divided by. `is_batched` says that it came of batched runs.
+    `outputs` are those of the forward that these rows came from, where there was only one.
     """
 
     matrices: tuple[FloatArray, ...]
     returned: tuple[bool, ...]
     scaling: FloatArray
     is_batched: bool = False
+    outputs: tuple[Array | None, ...] | None = None
 
 
 def analytic_jacobian(
@@ -88,9 +90,9 @@ class Rows:
         each = 8 * (layout.outputs.size + sum(inputs.size for inputs in layout.inputs))
         self.most_at_once = max(1, BATCH_BYTES // (each + 1))
 
-    def one_by_one(self, asked: NDArray[np.intp], found: _Found | None = None) -> _Found:
-        """A run of backward for each row, added to what is `found` already."""
-        found = found or self._nothing()
+    def one_by_one(self, asked: NDArray[np.intp]) -> _Found:
+        """A run of backward for each row."""
+        found = self._nothing()
         for chunk in self._chunks(asked):
             cotangents = [self._layout.cotangents(row) for row in self._cotangents(chunk)]
             gradients = self._function.vjps(self._primals, cotangents)
@@ -101,17 +103,18 @@ class Rows:
         """All rows, of which the gradients for the first are known."""
         found = self._nothing()
         self._put(found, np.zeros(1, np.intp), [[each] for each in first])
-        matrices, returned = self.one_by_one(self._layout.graphed_rows()[1:], found)
-        return AnalyticJacobian(tuple(matrices), tuple(returned), self._scaling)
+        return self._with_outputs(self._layout.graphed_rows()[1:], found)
 
-    def with_outputs(self) -> tuple[tuple[Array | None, ...], AnalyticJacobian]:
-        """The outputs, and all rows, from one call to forward."""
-        asked = self._layout.graphed_rows()
+    def with_outputs(self) -> AnalyticJacobian:
+        """All rows, and the outputs, from one call to forward."""
+        return self._with_outputs(self._layout.graphed_rows(), self._nothing())
+
+    def _with_outputs(self, asked: NDArray[np.intp], found: _Found) -> AnalyticJacobian:
         cotangents = [self._layout.cotangents(row) for row in self._cotangents(asked)]
         outputs, gradients = self._function.valued_vjps(self._primals, cotangents)
-        matrices, returned = found = self._nothing()
         self._put(found, asked, list(zip(*gradients, strict=True)))
-        return outputs, AnalyticJacobian(tuple(matrices), tuple(returned), self._scaling)
+        matrices, returned = found
+        return AnalyticJacobian(tuple(matrices), tuple(returned), self._scaling, outputs=outputs)
 
     def batched(self, asked: NDArray[np.intp]) -> _Found | None:
         """A run of backward for many rows; None where that cannot be relied on."""
@@ -153,9 +156,10 @@ class Rows:
     def _put(self, found: _Found, chunk: NDArray[np.intp], gradients: Sequence[Column]) -> None:
         matrices, returned = found
         for index, column in enumerate(gradients):
-            rows = projected(self._layout, index, column)
-            matrices[index][chunk] = rows / self._scaling[chunk, None]
-            returned[index] |= any(entry is not None for entry in column)
+            if isinstance(column, np.ndarray) or any(each is not None for each in column):
+                rows = projected(self._layout, index, column)
+                matrices[index][chunk] = rows / self._scaling[chunk, None]
+                returned[index] = True
 
 
 def width(layout: Layout, argument: int) -> int:

@@ -25,7 +25,7 @@ from gradtool.verify.comparison.compare import (
 from gradtool.verify.comparison.convex_hull import Tie, outside_hull
 from gradtool.verify.comparison.locate import EntrySearch, Located, Projection
 from gradtool.verify.comparison.nearby_kinks import has_no_tie, narrowed
-from gradtool.verify.comparison.tolerance import Tolerance, largest_by_moves
+from gradtool.verify.comparison.tolerance import LargestMoves, Tolerance
 from gradtool.verify.comparison.witness import Witness, is_consistent, sharpened
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
@@ -47,8 +47,7 @@ from gradtool.verify.thresholds.noise import (
 class Comparison(msgspec.Struct, frozen=True):
     """The derivative of all outputs with respect to one argument, analytic and numeric.
 
-    All matrices have the rows and columns of `layout`. `allowed` is the tolerance of each
-    entry, the oracle's error included.
+    All matrices have the rows and columns of `layout`.
     """
 
     argument: int
@@ -57,7 +56,6 @@ class Comparison(msgspec.Struct, frozen=True):
     numeric: Estimate
     decision: DecisionArray
     tolerance: Tolerance
-    allowed: FloatArray
     oracle_error: FloatArray
     """The error of what evaluations alone show; that of `numeric` may be less."""
     located: Located | None = None
@@ -68,6 +66,12 @@ class Comparison(msgspec.Struct, frozen=True):
     """The slope along tied entries, where that is what is wrong."""
     curve: Callable[[int, int], LadderCurve] | None = None
     """The difference quotients of a row and column at falling steps; evaluates the function."""
+
+    @property
+    def allowed(self) -> FloatArray:
+        """The tolerance of each entry, the oracle's error included."""
+        value = self.numeric.value
+        return self.tolerance.allowed(self.analytic, value) + self.numeric.error
 
     def without(self, outputs: Collection[int]) -> Comparison:
         """The comparison in which some outputs pass, whatever their derivatives are."""
@@ -186,6 +190,9 @@ class Derivatives:
     @cached_property
     def cotangent(self) -> FloatArray:
         """A random signed cotangent of all outputs, in coordinates."""
+        functionals = self.layout.functionals
+        if self._projected and functionals is not None:
+            return functionals[0]
         return self._drawn_cotangent(self.layout)
 
     @cached_property
@@ -258,16 +265,21 @@ class Derivatives:
         eps = np.maximum(self.layout.eps(), epsilon(self.primals[argument].dtype))
         return Tolerance(
             eps,
-            largest=largest_by_moves(self.analytic.matrices, self._reaches, argument),
-            resting=self._resting / np.maximum(self._reaches[argument], 1.0),
+            largest=self._largest_moves.at(self.reaches[argument]),
+            resting=self._resting / np.maximum(self.reaches[argument], 1.0),
             cancels=self.ungraphed,
             atol=self._atol,
             rtol=self.rtol,
         )
 
     @cached_property
-    def _reaches(self) -> list[FloatArray]:
+    def reaches(self) -> list[FloatArray]:
+        """For each argument the distances along its columns that change it by its own size."""
         return self.layout.reaches(self.primals)
+
+    @cached_property
+    def _largest_moves(self) -> LargestMoves:
+        return LargestMoves.of(self.analytic.matrices, self.reaches)
 
     @property
     def _resting(self) -> FloatArray | float:
@@ -318,7 +330,7 @@ class Derivatives:
         if self._is_batched and comparison.decision.any():
             self._at_once = False
             # Cached properties live in __dict__; dropping them recomputes them without batches.
-            for name in ("analytic", "_numeric", "_rounding_sensitivity", "_exact_sensitivity"):
+            for name in _OF_BATCHES:
                 self.__dict__.pop(name, None)
             comparison = self._compare_once(argument)
         return comparison
@@ -408,7 +420,6 @@ class Derivatives:
             numeric=numeric,
             tolerance=tolerance,
             decision=decision,
-            allowed=tolerance.allowed(analytic, numeric.value) + numeric.error,
             oracle_error=oracle_error,
             exact=exact,
             curve=partial(self._numeric.curve, argument),
@@ -438,7 +449,7 @@ class Derivatives:
         A gradient that moves in steps, and is constant between them, is that of straight pieces.
         """
         floor_of = partial(self._numeric.rounding_floor, argument)
-        lost = is_unresolved(analytic, numeric, floor_of(), decision, self._reaches[argument])
+        lost = is_unresolved(analytic, numeric, floor_of(), decision, self.reaches[argument])
         terms = self.cancellation_scale
         if terms is not None and terms.shape == analytic.shape[:1]:
             lost |= is_below_rounding_floor(analytic, numeric, floor_of(terms))
@@ -480,6 +491,16 @@ class Derivatives:
     @cached_property
     def _numeric(self) -> Numeric:
         return Numeric(self.function, self.primals, self.layout, self.seed, at_once=self._at_once)
+
+
+_OF_BATCHES = (
+    "analytic",
+    "_largest_moves",
+    "_numeric",
+    "_rounding_sensitivity",
+    "_exact_sensitivity",
+)
+"""Properties that batched runs may have gone into."""
 
 
 def _largest_changes(

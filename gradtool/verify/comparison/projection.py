@@ -18,7 +18,7 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.sampler import Sampler, moved
-from gradtool.verify.oracle.steps import epsilon, scales, typical_scale
+from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
@@ -64,17 +64,16 @@ def _is_worthwhile(at: Derivatives) -> bool:
     """Return True if there is a graph, all in double precision, and of one scale."""
     if at.forward.failure or not at.layout.has_graph or at.layout.functionals is None:
         return False
-    primals = [at.primals[argument] for argument in at.inputs]
-    finest = max((epsilon(primal.dtype) for primal in primals), default=1.0)
+    finest = max((epsilon(at.primals[argument].dtype) for argument in at.inputs), default=1.0)
     if finest > DOUBLE_EPS or at.layout.eps().max() > DOUBLE_EPS:
         return False
-    return all(map(_is_of_one_scale, primals))
+    return all(_is_of_one_scale(at.primals[i], at.reaches[i]) for i in at.inputs)
 
 
-def _is_of_one_scale(primal: Array) -> bool:
+def _is_of_one_scale(primal: Array, scales: FloatArray) -> bool:
     """Return True if no entry is so small that a step of the others' size leads it astray."""
     size = np.abs(real_view(np.ascontiguousarray(primal)))
-    return not (size[size > 0] < PROJECTED_SPREAD * typical_scale(size)).any()
+    return not ((size < PROJECTED_SPREAD * scales) & (size > 0)).any()
 
 
 def _compared(at: Derivatives, argument: int) -> Comparison:
@@ -83,19 +82,18 @@ def _compared(at: Derivatives, argument: int) -> Comparison:
     analytic, exact = at.analytic.matrices[argument], at.witness.jacobian(argument)
     assert exact is not None
     with np.errstate(all="ignore"):
-        close = np.abs(analytic - exact) <= _roundings(at, exact)
+        # Nothing is close to infinity.
+        close = (np.abs(analytic - exact) <= _roundings(at, exact)) & np.isfinite(exact)
     nothing = np.zeros_like(exact)
     unknown = np.full_like(exact, np.nan)
     status = np.full(exact.shape, Status.KNOWN, dtype=np.int8)
-    tolerance = at.tolerance(argument)
     return Comparison(
         argument=argument,
         layout=at.layout,
         analytic=analytic,
         numeric=Estimate(exact, nothing, status, unknown, unknown),
         decision=np.where(close, Decision.PASS, Decision.UNVERIFIED).astype(np.int8),
-        tolerance=tolerance,
-        allowed=tolerance.allowed(analytic, exact),
+        tolerance=at.tolerance(argument),
         oracle_error=nothing,
         exact=exact,
     )
@@ -105,7 +103,7 @@ def _roundings(at: Derivatives, exact: FloatArray) -> FloatArray:
     """Return what roundings of both sides explain in each entry."""
     eps = at.layout.eps()[:, None]
     # The rows are products with cotangents of one size: their spread is that of the column's sum.
-    column = _norms(exact, axis=0)[None] / np.sqrt(len(exact))
+    column = np.hypot.reduce(exact) / np.sqrt(len(exact))
     row = np.abs(exact).max(axis=1, keepdims=True, initial=0.0)
     return np.asarray(eps * (PROJECTED_ROUNDINGS * column + row))
 
@@ -115,16 +113,10 @@ def _is_confirmed(at: Derivatives, sampler: Sampler, compared: Sequence[Comparis
 
     One direction of all arguments tells at once, if it tells even the least of their shares.
     """
-    lines = [_line(at, each) for each in compared]
+    rng = generator(at.seed, "confirmed")
+    lines = [_line(at, each, rng) for each in compared]
     together = len(lines) > 1 and _agrees(sampler, lines)
     return together or all(_agrees(sampler, [line]) for line in lines)
-
-
-def _norms(vectors: FloatArray, axis: int) -> FloatArray:
-    """Return Euclidean norms, also of numbers whose squares are too large or too small."""
-    largest = np.abs(vectors).max(axis=axis, keepdims=True, initial=0.0)
-    unit = vectors / np.where(largest > 0, largest, 1.0)
-    return np.asarray(largest.squeeze(axis) * np.sqrt(np.sum(unit**2, axis=axis)))
 
 
 class _Line(NamedTuple):
@@ -139,16 +131,22 @@ class _Line(NamedTuple):
     size: FloatArray
 
 
-def _line(at: Derivatives, comparison: Comparison) -> _Line:
+def _line(at: Derivatives, comparison: Comparison, rng: np.random.Generator) -> _Line:
     exact, primal = comparison.numeric.value, at.primals[comparison.argument]
-    rng = generator(at.seed, f"confirmed {comparison.argument}")
-    lengths = scales(primal)
+    lengths = at.reaches[comparison.argument]
     along = signed(rng, lengths.size) * lengths
     direction = np.zeros(primal.shape, primal.dtype)
     real_view(direction)[:] = along
     with np.errstate(all="ignore"):
-        size = _norms(exact * along, axis=1)
-        return _Line(comparison.argument, direction, exact @ along, size)
+        terms = exact * along
+        return _Line(comparison.argument, direction, terms.sum(axis=1), _norms(terms))
+
+
+def _norms(rows: FloatArray) -> FloatArray:
+    """Return Euclidean norms, also of numbers whose squares are too large or too small."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
+    return np.asarray(largest * np.sqrt(np.einsum("ij,ij->i", unit, unit)))
 
 
 def _agrees(sampler: Sampler, lines: Sequence[_Line]) -> bool:

@@ -9,6 +9,7 @@ in the same call to backward, or of the same input.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -36,18 +37,27 @@ def default_rtol(eps: float) -> float:
     return SINGLE_RTOL if eps > DOUBLE_EPS else DOUBLE_RTOL
 
 
-def largest_by_moves(
-    matrices: Sequence[FloatArray], reaches: Sequence[FloatArray], argument: int
-) -> FloatArray:
-    """Return for each column of one argument the entry that is one of the largest of all.
+class LargestMoves(NamedTuple):
+    """The largest entry of several Jacobians, and the largest move along a column's own reach."""
 
-    Columns have units. One that moves the outputs as far as any other does, over its own reach, is
-    as large; and none is larger than the largest number.
-    """
-    sizes = [np.abs(matrix) for matrix in matrices]
-    with np.errstate(over="ignore"):
-        moves = [size * reach for size, reach in zip(sizes, reaches, strict=True)]
-    return np.asarray(np.minimum(_largest(sizes), _largest(moves) / reaches[argument]))
+    entry: float
+    move: float
+
+    @classmethod
+    def of(cls, matrices: Sequence[FloatArray], reaches: Sequence[FloatArray]) -> LargestMoves:
+        """Those of Jacobians with a reach for each column."""
+        sizes = [np.abs(matrix) for matrix in matrices]
+        with np.errstate(over="ignore"):
+            moves = [size * reach for size, reach in zip(sizes, reaches, strict=True)]
+        return cls(_largest(sizes), _largest(moves))
+
+    def at(self, reach: FloatArray) -> FloatArray:
+        """Return for each column of one argument the entry that is one of the largest of all.
+
+        Columns have units. One that moves the outputs as far as any other does, over its own
+        reach, is as large; and none is larger than the largest number.
+        """
+        return np.asarray(np.minimum(self.entry, self.move / reach))
 
 
 def _largest(sizes: Sequence[FloatArray]) -> float:

@@ -80,10 +80,10 @@ class Witness:
         layout = replace(self.layout, graphed=graphed)
         rows = Rows(self.function, self.primals, layout, self.scaling)
         try:
-            outputs, jacobian = rows.with_outputs()
+            jacobian = rows.with_outputs()
         except Exception as error:  # What the steps of the user's forward raise has no bounds.
             return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"
-        if not _same(outputs, self.outputs):
+        if not _same(jacobian.outputs or (), self.outputs):
             return None, "forward gives different results when it is recorded"
         return (jacobian, layout), None
 
@@ -144,6 +144,8 @@ def _equal(one: Array | None, other: Array | None) -> bool:
         return False
     if not is_continuous(one.dtype):
         return np.array_equal(one, other)
+    if np.array_equal(one, other):
+        return True
     size = np.abs(other[np.isfinite(other)]).max(initial=0.0)
     near = default_rtol(epsilon(one.dtype)) * size
     return bool(np.isclose(one, other, rtol=0.0, atol=near, equal_nan=True).all())

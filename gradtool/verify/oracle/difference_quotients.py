@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.verify.oracle.sampler import Point, Sampler
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import parts
+from gradtool.verify.thresholds.steps import DWARFED
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -25,7 +27,8 @@ class Line(msgspec.Struct, frozen=True):
     `move(t)` returns the distance after rounding, which may differ from `t`, and the point there.
     `scale` is the distance over which the inputs change by their own size, and `resolution` the
     smallest distance that their dtype can tell apart. `known` has what was evaluated, by `t`; None
-    to keep nothing.
+    to keep nothing. `own_scale` is the size of the coordinate itself, if that is not zero, where
+    `scale` is that of its array.
     """
 
     sampler: Sampler
@@ -33,6 +36,16 @@ class Line(msgspec.Struct, frozen=True):
     scale: float
     resolution: float
     known: dict[float, tuple[float, FloatArray]] | None = None
+    own_scale: float | None = None
+
+    @property
+    def is_dwarfed(self) -> bool:
+        """The coordinate is far smaller than the others of its array."""
+        return self.own_scale is not None and self.own_scale < DWARFED * self.scale
+
+    def close_up(self) -> Line:
+        """The same line with the scale of the coordinate itself."""
+        return self if self.own_scale is None else replace(self, scale=self.own_scale)
 
     @property
     def base(self) -> FloatArray:
@@ -59,7 +72,7 @@ def coordinate_line(sampler: Sampler, index: int, coordinate: int, scale: float)
 
     # Zero has no spacing but that of subnormal numbers, which no output would notice.
     resolution = float(np.spacing(np.abs(here))) if here else scale * epsilon(here.dtype) / 16
-    return Line(sampler, move, scale, resolution)
+    return Line(sampler, move, scale, resolution, own_scale=float(np.abs(here)) or None)
 
 
 def part_line(

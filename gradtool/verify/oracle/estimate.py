@@ -44,6 +44,15 @@ class Estimate(msgspec.Struct, frozen=True):
     left: FloatArray
     right: FloatArray
 
+    def copy(self) -> Estimate:
+        """The same in memory of its own."""
+        return Estimate(*(getattr(self, name).copy() for name in self.__struct_fields__))
+
+    def column(self, number: int) -> Estimate:
+        """One column."""
+        chosen = slice(number, number + 1)
+        return Estimate(*(getattr(self, name)[:, chosen] for name in self.__struct_fields__))
+
     def put(self, column: int, answer: Estimate, rows: BoolArray) -> None:
         """Replace `rows` of `column` by those of the only column of `answer`."""
         for name in self.__struct_fields__:

@@ -57,7 +57,7 @@ def numeric_derivative(query: Query) -> Estimate:
         steps = [cheap_step(line.scale, eps) for line in query.lines]
         differences = central_differences(query.lines, steps, len(query.analytic))
         estimate = _cheap(query, differences)
-        unsettled = _unsettled(query, differences, estimate)
+        unsettled = _looked_at_closely(query, estimate, _unsettled(query, differences, estimate))
         _refine(query, estimate, unsettled)
     return estimate
 
@@ -109,6 +109,29 @@ def _noisy(query: Query, estimate: Estimate) -> BoolArray:
     scale = block_scale(query.analytic, estimate, query.blocks)
     bearable = CHEAP_NOISE_SHARE * query.tolerance.meaningful_error(scale)[:, None]
     return np.asarray((estimate.status == Status.KNOWN) & (estimate.error > bearable))
+
+
+def _looked_at_closely(query: Query, estimate: Estimate, unsettled: BoolArray) -> BoolArray:
+    """Settle entries that are right over steps of their own coordinate's size; return the others.
+
+    Steps of the array's size lead a coordinate that is far smaller anywhere.
+    """
+    asked = np.asarray(unsettled.any(axis=0))
+    columns = [at for at, line in enumerate(query.lines) if asked[at] and line.is_dwarfed]
+    if not columns:
+        return unsettled
+    lines = [query.lines[column].close_up() for column in columns]
+    wanted = [unsettled[:, column] for column in columns]
+    ladders = sample_ladders(lines, query.noise, wanted, [np.zeros_like(rows) for rows in wanted])
+    closely = estimate.copy()
+    for column, samples, rows in zip(columns, ladders, wanted, strict=True):
+        closely.put(column, classify(samples), rows)
+        closely.error[rows, column] += query.resolution[rows, column]
+    is_right = unsettled & (closely.status == Status.KNOWN)
+    is_right &= is_inside(query.analytic, closely, query.tolerance)
+    for column in columns:
+        estimate.put(column, closely.column(column), is_right[:, column])
+    return np.asarray(unsettled & ~is_right)
 
 
 def _refine(query: Query, estimate: Estimate, unsettled: BoolArray) -> None:

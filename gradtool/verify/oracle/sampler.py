@@ -12,7 +12,7 @@ quotient in float32 has lost half of its few digits. Chainer's gradient check do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 
 import numpy as np
@@ -61,8 +61,6 @@ class Sampler:
         self._evaluate_many = evaluate_many
         self._outputs = outputs
         self._rows = rows
-        # Fixed, so that each run confirms the same points of a batch.
-        self._rng = np.random.default_rng(0)
         self.primals = [np.asarray(primal, order="C") for primal in primals]
         self.size = outputs.size if rows is None else len(rows)
         self._timeout = EvaluationTimeout()
@@ -75,6 +73,11 @@ class Sampler:
                 self.base = self._at(self.primals)
         self.is_batched = False
         """A batch was used."""
+
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        # Fixed, so that each run confirms the same points of a batch.
+        return np.random.default_rng(0)
 
     @property
     def blocks(self) -> list[slice]:

@@ -85,6 +85,12 @@ far smaller than its neighbours is resolved at its own size. Doubled: nothing. H
 1e-200 next to 1 is called constant, or wrong.
 """
 
+DWARFED = 1e-12
+"""Unit: part of the scale of an entry's array. A smaller entry is first sampled on a ladder of its
+own size, which is some forty rungs below the array's. Doubled or halved: nothing but arrays of such
+numbers.
+"""
+
 LADDER_RUNGS_AT_A_TIME = 4
 """Unit: rungs. Rungs are evaluated together, in a batch where that works, and each round of them
 is judged once. Doubled: up to seven rungs too many. Halved: batches half as large, more rounds.
