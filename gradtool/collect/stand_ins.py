@@ -56,7 +56,8 @@ class StandIn(Placeholder):
 
     def _is_transparent(self) -> bool:
         name = self._full_name.partition("(")[0]
-        return name.partition(".")[0] in _TRANSPARENT or name in _COMPILES
+        is_of_typing = name.rpartition(".")[2] in _OF_TYPING
+        return name.partition(".")[0] in _TRANSPARENT or is_of_typing or name in _COMPILES
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StandIn, (self._full_name, self._why, self._origin)
@@ -75,6 +76,10 @@ _TRANSPARENT = frozenset(
 
 Of the standard library, they have names that this version of Python lacks.
 """
+
+
+_OF_TYPING = frozenset({"final", "overload", "override", "runtime_checkable"})
+"""Decorators of `typing`, which packages also take from other packages, for older Pythons."""
 
 
 _LOGS = re.compile(r"\b_?log(ger|ging)\b", re.IGNORECASE)
