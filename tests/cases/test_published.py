@@ -152,6 +152,16 @@ def test_spikes_get_a_threshold_and_a_slope() -> None:
         assert {check.rule for check in case.checks if check.findings} == {"GT120"}
 
 
+def test_learned_clips_have_one_entry_and_flags_are_those_of_the_layer() -> None:
+    for case in checked("clipped")["Counted"].cases:
+        assert case.arguments[1:] == (
+            "floor_at: float64[1]",
+            "cut_at: float64[1]",
+            "as_values: True",
+        )
+        assert {check.rule for check in case.checks if check.findings} == {"GT120"}
+
+
 @pytest.mark.parametrize(("file", "name"), [(f, n) for f, names in RIGHT.items() for n in names])
 def test_a_right_function_passes(file: str, name: str) -> None:
     function = checked(file)[name]

@@ -177,6 +177,17 @@ def test_missing_type_variables_are_those_of_python(
         assert loaded.module.Pair[int, str].kind == "pair"
 
 
+def test_decorators_of_typing_change_nothing_wherever_they_come_from(folder: Path) -> None:
+    loaded = load(
+        folder,
+        "import torch\nfrom no_such_package.compat import override\n"
+        "class Base(torch.nn.Module):\n    @override\n    def forward(self, x):\n"
+        "        return 2 * x\n",
+    )
+    with loaded.active():
+        assert loaded.module.Base()(3) == 6
+
+
 HARDWARE = """
 import torch, triton
 

@@ -27,6 +27,8 @@ def are_bounds(lower: str, upper: str) -> bool:
     return bool(low and high and low["of"] == high["of"])
 
 
+_CLAMPS = {"clamp", "clamp_", "clip"}
+
 Bound = str | float
 """The name of a parameter, or a number."""
 
@@ -40,18 +42,28 @@ def clamp_bounds(node: ast.AST, names: Collection[str]) -> Iterator[tuple[Bound,
     A clamp to ``-a`` and ``a`` says that ``a`` is at least 0.
     """
     for call in ast.walk(node):
-        match call:
-            case ast.Call(func=ast.Attribute(value=owner, attr="clamp" | "clamp_" | "clip")):
-                # As a function, it has its operand before the bounds.
-                is_method = not (isinstance(owner, ast.Name) and owner.id == "torch")
-                given = call.args if is_method else call.args[1:]
-                ends = dict(zip(("min", "max"), given, strict=False))
-                ends |= {each.arg: each.value for each in call.keywords if each.arg}
-                low, high = (_bound(ends.get(end), names) for end in ("min", "max"))
-                if isinstance(low, str) and low == f"-{high}":
-                    low = 0.0
-                if low is not None and high is not None and {low, high} & set(names):
-                    yield low, high
+        if not isinstance(call, ast.Call) or (given := _given(call)) is None:
+            continue
+        ends = dict(zip(("min", "max"), given, strict=False))
+        ends |= {each.arg: each.value for each in call.keywords if each.arg}
+        low, high = (_bound(ends.get(end), names) for end in ("min", "max"))
+        if isinstance(low, str) and low == f"-{high}":
+            low = 0.0
+        if low is not None and high is not None and {low, high} & set(names):
+            yield low, high
+
+
+def _given(call: ast.Call) -> list[ast.expr] | None:
+    """The arguments of a clamp behind its operand, which a method does not have; None for others.
+
+    A helper of the user's may clamp, too.
+    """
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="torch"), attr=name) | ast.Name(id=name):
+            return call.args[1:] if name in _CLAMPS else None
+        case ast.Attribute(attr=name):
+            return call.args if name in _CLAMPS else None
+    return None
 
 
 def _bound(node: ast.expr | None, names: Collection[str]) -> Bound | None:
@@ -59,6 +71,8 @@ def _bound(node: ast.expr | None, names: Collection[str]) -> Bound | None:
         case ast.Name(id=name) if name in names:
             return name
         case ast.Call(func=ast.Attribute(value=value, attr="item" | "to" | "type_as" | "detach")):
+            return _bound(value, names)
+        case ast.Attribute(value=value, attr="data"):
             return _bound(value, names)
         case ast.Constant(value=int() | float() as value):
             return float(value)
@@ -90,8 +104,6 @@ _DOMAINS = {
     "logit": (0.1, 0.9),
 }
 """Ranges well within the domains of functions."""
-
-_CLAMPS = {"clamp", "clamp_", "clip"}
 
 
 def clamped_domains(

@@ -54,7 +54,9 @@ class Clues(msgspec.Struct, frozen=True):
     within: Mapping[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     """Ranges that clamps or docstrings show, and of matrices that contract."""
     passed: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """Numbers of iterations and tolerances, as calls of the Function give them, and tuples."""
+    """Flags, numbers of iterations and tolerances, as calls of the Function give, and tuples."""
+    single: frozenset[str] = frozenset()
+    """Their gradient is one number: backward sums over all entries and expands to their shape."""
 
     def range_of(self, name: str) -> tuple[float, float] | None:
         """Return a range for the values of a parameter, by its uses or else by its name."""
@@ -98,12 +100,27 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         uses=uses,
         unnamed=frozenset(_unnamed(bodies, names)),
         unpacked=frozenset(forward.unpacked & set(names)),
+        single=frozenset(_expanded_from_sum(backward, names)) if backward else frozenset(),
         within={
             **contractions(documented, names),
             **stated_ranges(documented, names),
             **(_clamped(bodies[0], names) if bodies[0] else {}),
         },
     )
+
+
+def _expanded_from_sum(backward: FunctionNode, names: Iterable[str]) -> Iterator[str]:
+    """Yield the `names` of ``g.sum().expand_as(name)``."""
+    for found in ast.walk(backward):
+        match found:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Call(func=ast.Attribute(attr="sum"), args=[], keywords=[]),
+                    attr="expand_as",
+                ),
+                args=[ast.Name(id=name)],
+            ) if name in names:
+                yield name
 
 
 def _clamped(body: FunctionNode, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.calls.calling import call_callers
-from gradtool.cases.inference.calls.passed import passed_numbers
+from gradtool.cases.inference.calls.passed import passed_values
 from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import (
     holds_tensors,
@@ -110,7 +110,7 @@ def find_cases(
     """
     if checkable.is_function:
         names = tuple(parameter.name for parameter in parameters)
-        passed = passed_numbers(checkable.obj, names, clues)
+        passed = passed_values(checkable.obj, names, clues)
         clues = replace(clues, passed={**clues.passed, **passed})
     furthest = Furthest(tries.attempt)
     search = _cases(checkable, parameters, clues, replace(tries, attempt=furthest.attempt), gaps)

@@ -53,6 +53,8 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     if parameter.name in clues.passed:
         return [constant(clues.passed[parameter.name]), *_named(name), constant(2)]
     floating = tensor(clues.within.get(parameter.name) or side(name))
+    if parameter.name in clues.single:
+        return [_one_entry(floating), floating, constant(1)]
     if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [Role(gradient=False)]
     if parameter.name in clues.integers and parameter.name in clues.documented:
@@ -87,6 +89,13 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
 def tensor(within: tuple[float, float] | None) -> Role:
     """The role of a floating tensor, whose values are in a range if there is one."""
     return TENSOR if within is None else Role(within=within)
+
+
+def _one_entry(floating: Role) -> Role:
+    """The role of a tensor with a single entry, in the range of a floating one."""
+    low, high = floating.within or (0.5, 1.5)
+    spec = {"shape": [1], "low": low, "high": high}
+    return Role(lambda _: dict(spec), follows=True)
 
 
 def _world() -> list[Role]:

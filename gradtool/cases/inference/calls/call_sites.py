@@ -10,7 +10,7 @@ import ast
 import inspect
 import linecache
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,27 +107,54 @@ def _places(tree: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterat
     aliases = {
         target.id
         for statement in ast.walk(tree)
-        if isinstance(statement, ast.Assign) and _is_apply(statement.value, name)
+        if isinstance(statement, ast.Assign) and _is_apply(statement.value, {name})
         for target in statement.targets
         if isinstance(target, ast.Name)
     }
 
-    def walk(node: ast.AST, scope: Scope, owner: ast.ClassDef | None) -> Iterator[Place]:
+    def walk(
+        node: ast.AST, scope: Scope, owner: ast.ClassDef | None, held: frozenset[str]
+    ) -> Iterator[Place]:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Call) and (call := _call_of(child, scope, name, aliases)):
+            if isinstance(child, ast.Call) and (
+                call := _call_of(child, scope, {name, *held}, aliases)
+            ):
                 yield Place(call, tree, scope, owner, namespace)
             inner = child if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else scope
-            yield from walk(child, inner, child if isinstance(child, ast.ClassDef) else owner)
+            around = child if isinstance(child, ast.ClassDef) else owner
+            is_new = inner is not scope or around is not owner
+            yield from walk(
+                child, inner, around, held.union(_holders(child, name)) if is_new else held
+            )
 
-    yield from walk(tree, tree, None)
+    yield from walk(tree, tree, None, frozenset())
 
 
-def _call_of(call: ast.Call, scope: Scope, name: str, aliases: set[str]) -> ast.Call | None:
+def _holders(body: ast.AST, name: str) -> Iterator[str]:
+    """Yield what is assigned the Function itself, as in ``self.op = Fast if small else Exact``."""
+    for statement in ast.walk(body):
+        if isinstance(statement, ast.Assign) and name in _options(statement.value):
+            yield from map(ast.unparse, statement.targets)
+
+
+def _options(value: ast.expr) -> Iterator[str]:
+    """Yield the names that a value may be."""
+    match value:
+        case ast.IfExp(body=one, orelse=other):
+            yield from _options(one)
+            yield from _options(other)
+        case ast.Name(id=name):
+            yield name
+
+
+def _call_of(
+    call: ast.Call, scope: Scope, names: Collection[str], aliases: set[str]
+) -> ast.Call | None:
     """The call to the Function that this call is, or that its ``gradcheck`` makes."""
-    if _is_called(call.func, name, aliases):
+    if _is_called(call.func, names, aliases):
         return call
     is_check = len(call.args) > 1 and "gradcheck" in ast.unparse(call.func)
-    if not is_check or not _is_called(call.args[0], name, aliases):
+    if not is_check or not _is_called(call.args[0], names, aliases):
         return None
     given: ast.expr | None = call.args[1]
     if isinstance(given, ast.Name):
@@ -136,15 +163,15 @@ def _call_of(call: ast.Call, scope: Scope, name: str, aliases: set[str]) -> ast.
     return ast.copy_location(ast.Call(call.args[0], args, []), call)
 
 
-def _is_called(node: ast.expr, name: str, aliases: set[str]) -> bool:
-    return _is_apply(node, name) or (isinstance(node, ast.Name) and node.id in aliases)
+def _is_called(node: ast.expr, names: Collection[str], aliases: set[str]) -> bool:
+    return _is_apply(node, names) or (isinstance(node, ast.Name) and node.id in aliases)
 
 
-def _is_apply(node: ast.expr, name: str) -> bool:
+def _is_apply(node: ast.expr, names: Collection[str]) -> bool:
     if not isinstance(node, ast.Attribute) or node.attr != "apply":
         return False
     owner = ast.unparse(node.value)
-    return owner == name or owner.endswith(f".{name}")
+    return owner in names or any(owner.endswith(f".{name}") for name in names)
 
 
 def _arguments(place: Place, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

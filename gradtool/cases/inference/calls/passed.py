@@ -1,7 +1,7 @@
-"""Numbers of iterations and tolerances that calls of a Function give.
+"""Flags, numbers of iterations and tolerances that calls of a Function give.
 
 With fewer iterations, or a larger tolerance, what iterates does not come close to its limit, of
-which backward takes the derivative.
+which backward takes the derivative. And backward may be meant for one value of a flag.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ _LARGEST_COUNT = 1000
 """Iterations beyond which they take too long to be repeated for each difference quotient."""
 
 
-def passed_numbers(function: Any, names: tuple[str, ...], clues: Clues) -> dict[str, float]:
-    """The counts of loops and the tolerances that the first call which shows them gives."""
-    wanted = {n for n in names if n in clues.uses.counts or _TOLERANCE.fullmatch(n)}
+def passed_values(function: Any, names: tuple[str, ...], clues: Clues) -> dict[str, float]:
+    """The flags, counts of loops and tolerances that the first call which shows them gives."""
+    telling = clues.uses.counts | clues.uses.tested
+    wanted = {n for n in names if n in telling or _TOLERANCE.fullmatch(n)}
     module = module_source(function)[0] if wanted else None
     if module is None:
         return {}
     found: dict[str, float] = {}
     for site in call_sites(function, module, names):
         for name in wanted & site.values.keys():
-            if _is_used(name, site.values[name], is_count=name in clues.uses.counts):
-                found.setdefault(name, site.values[name])
+            value = site.values[name]
+            is_flag = type(value) is bool and name in clues.uses.tested
+            if is_flag or _is_used(name, value, is_count=name in clues.uses.counts):
+                found.setdefault(name, value)
     return found
 
 
