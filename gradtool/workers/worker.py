@@ -317,6 +317,9 @@ class _StandardStreams:
         """Send output to the descriptor `output`, and the traceback of a crash to `traceback`."""
         self._output = _out_of_the_way(output)
         self._traceback = _out_of_the_way(traceback)
+        # Each wait starts a thread, so one that has just begun is kept.
+        self._awaited: float | None = None
+        self._since = 0.0
         self.restore()
         faulthandler.enable(file=self._traceback, all_threads=False)
 
@@ -339,7 +342,9 @@ class _StandardStreams:
         """Write a traceback shortly before the worker is killed for running over `seconds`."""
         if seconds is None:
             faulthandler.cancel_dump_traceback_later()
-        else:
+            self._awaited = None
+        elif self._awaited != seconds or time.monotonic() - self._since > GRACE / 4:
+            self._awaited, self._since = seconds, time.monotonic()
             with contextlib.suppress(RuntimeError):  # It needs a thread: there may be none left.
                 late = min(LONGEST_TIMER_SECONDS, seconds + GRACE / 2)
                 faulthandler.dump_traceback_later(late, file=self._traceback)

@@ -42,10 +42,8 @@ def passes(at: Derivatives) -> bool:
 
     Never raises for what the user's code does: False leaves it to the full comparison.
     """
-    if not _is_worthwhile(at) or at.failure or at.witness is None or at.witness.silence:
-        return False
-    compared = [_compared(at, argument) for argument in at.inputs]
-    if any(each.decision.any() for each in compared):
+    compared = _all_compared(at)
+    if not compared or any(each.decision.any() for each in compared):
         return False
     sampler = Sampler(
         at.function.evaluate,
@@ -58,6 +56,17 @@ def passes(at: Derivatives) -> bool:
         return False
     at.settle(compared)
     return True
+
+
+def agreeing(at: Derivatives) -> list[bool]:
+    """Flag the arguments whose gradient is the witness's; none where nothing can be compared."""
+    return [not each.decision.any() for each in _all_compared(at)]
+
+
+def _all_compared(at: Derivatives) -> list[Comparison]:
+    if not _is_worthwhile(at) or at.failure or at.witness is None or at.witness.silence:
+        return []
+    return [_compared(at, argument) for argument in at.inputs]
 
 
 def _is_worthwhile(at: Derivatives) -> bool:
