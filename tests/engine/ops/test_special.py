@@ -38,6 +38,15 @@ def test_without_scipy_the_standard_library_computes(name: str, no_scipy: None) 
     np.testing.assert_array_equal(found.numpy(), [getattr(math, name)(x) for x in POINTS])
 
 
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+def test_few_numbers_do_not_load_scipy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_special_library, "_library_of", None)
+    x = t.tensor([POINTS, POINTS], dtype=t.float64).t()
+    found = getattr(t, name)(x)
+    assert found.stride() == x.stride()
+    np.testing.assert_array_equal(found[:, 0].numpy(), [getattr(math, name)(p) for p in POINTS])
+
+
 @pytest.mark.parametrize("name", sorted({*SMOOTH, "special.bessel_y0", "special.airy_ai"}))
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
 def test_without_scipy_shape_and_dtype_stay(name: str, shape: Any, no_scipy: None) -> None:

@@ -33,10 +33,16 @@ from gradtool.engine._tensor import Tensor, to_numpy
 # ---- SciPy's functions, or others ------------------------------------------------------------
 #
 # The array library has none of them. SciPy's are used where it is installed, CuPy's for its
-# arrays, and otherwise formulas in NumPy.
+# arrays, and otherwise formulas in NumPy. Few numbers are left to Python's own functions: to load
+# SciPy takes longer than to check a Function.
 
 
 Compute = Callable[..., Any]
+
+_FEW = 512
+"""Numbers for which Python's own functions take some ten microseconds."""
+
+_FORMULAS = "gradtool.engine._ops.elementwise.formulas"
 
 
 @functools.cache
@@ -47,7 +53,7 @@ def _library_of(array_module: str) -> Any:
     try:
         return importlib.import_module("scipy.special")
     except ImportError:
-        return importlib.import_module("gradtool.engine._ops.elementwise.formulas")
+        return importlib.import_module(_FORMULAS)
 
 
 def _module_name(*operands: Any) -> str:
@@ -58,19 +64,25 @@ def _module_name(*operands: Any) -> str:
     return "numpy"
 
 
-def special(name: str, *, scipy: str = "", output: int | None = None) -> Compute:
+def special(
+    name: str, *, scipy: str = "", output: int | None = None, is_in_python: bool = False
+) -> Compute:
     """A special function of arrays.
 
     Args:
         name: torch's name for it.
         scipy: SciPy's name for it, where that is another.
         output: which of several results of SciPy's it is.
+        is_in_python: the formulas have it from Python's standard library.
     """
     theirs = scipy or name
 
     @ignore_fp_warnings
     def compute(x: Any, *others: Any) -> Any:
-        library = _library_of(_module_name(x, *others))
+        if is_in_python and isinstance(x, np.ndarray) and x.size <= _FEW:
+            library = importlib.import_module(_FORMULAS)
+        else:
+            library = _library_of(_module_name(x, *others))
         if not hasattr(library, theirs):  # CuPy has not all of them
             return module_of(x).asarray(compute(to_numpy(x), *map(to_numpy, others)))
         found = getattr(library, theirs)(x, *others)
@@ -115,14 +127,19 @@ i1e: Operation = unary(
 _SLOPE = 2 / math.sqrt(math.pi)
 _ROOT = math.sqrt(2)
 
-erf_of = special("erf")
+erf_of = special("erf", is_in_python=True)
 """`erf` of an array."""
 erf = op(
     unary("erf", erf_of, lambda x: exp(-x * x) * _SLOPE, dtypes=ORDERED),
     in_place=True,
 )
 erfc = op(
-    unary("erfc", special("erfc"), lambda x: exp(-x * x) * -_SLOPE, dtypes=ORDERED),
+    unary(
+        "erfc",
+        special("erfc", is_in_python=True),
+        lambda x: exp(-x * x) * -_SLOPE,
+        dtypes=ORDERED,
+    ),
     in_place=True,
 )
 erfcx = unary(
