@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -206,7 +207,15 @@ def function_location(function: Any) -> Location | None:
 
 @lru_cache(maxsize=1)  # The Functions of a module are found one after the other.
 def _definitions(tree: ast.Module) -> list[_Definition]:
-    return [node for node in ast.walk(tree) if isinstance(node, _Definition)]
+    found: list[_Definition] = []
+    todo = deque[ast.AST]([tree])
+    while todo:
+        node = todo.popleft()
+        if isinstance(node, _Definition):
+            found.append(node)
+        # Expressions, which most nodes are, hold no definitions.
+        todo.extend(each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr))
+    return found
 
 
 def _code_lines(value: Any) -> Iterator[int]:

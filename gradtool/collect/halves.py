@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.parsed_source import own_source
+from gradtool.collect.instructions import may_set_attributes
 
 
 class _Body(msgspec.Struct, frozen=True):
@@ -30,6 +31,8 @@ class _Body(msgspec.Struct, frozen=True):
 
 def half_of(cls: type[Any]) -> str | None:
     """Return the argument in which half of an operation passes its gradient on; None for others."""
+    if not may_set_attributes(cls.forward):
+        return None  # Backward finds nothing of forward's but saved tensors.
     forward, backward = (_definition(getattr(cls, name)) for name in ("forward", "backward"))
     if forward is None or backward is None:
         return None

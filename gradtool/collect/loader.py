@@ -99,6 +99,8 @@ class LoadedModule:
     """What the import of the whole raised first, before there were stand-ins."""
     failure: LoadError | None = None
     """Why only the part of the source that its Functions need was imported."""
+    communicates: bool = False
+    """The source mentions ``torch.distributed``."""
     checkables: dict[tuple[str, str], Checkable] = field(default_factory=dict)
     """Those of its entries that were looked at, by the file as shown and the entry's name."""
 
@@ -113,19 +115,14 @@ class LoadedModule:
     @contextmanager
     def active(self) -> Iterator[None]:
         """While code of the module runs, let its imports find the same modules as at load."""
-        if self._communicates:
+        if self.communicates:
             join_group_of_one(self.engine)
         with _imports_of(self.root, self.engine):
-            if self._communicates:
+            if self.communicates:
                 from gradtool.collect.process_groups import set_groups  # It loads NumPy.
 
                 set_groups(self.module)
             yield
-
-    @cached_property
-    def _communicates(self) -> bool:
-        """True if the source mentions ``torch.distributed``."""
-        return any(_is_distributed(node) for node in ast.walk(self.tree))
 
 
 class Loader:
@@ -229,7 +226,19 @@ class Loader:
             return self._imported(path, source, tree, outer, name, of_all_kinds=of_all_kinds)
         first = _load_error(tolerance.first, root.folder) if tolerance.first else None
         notes = (*tolerance.notes, *_alone(path, source, self._engine))
-        return LoadedModule(path, module, tree, root, self._engine, digest(source), notes, first)
+        # The text shows in a fraction of the time that most sources do not.
+        communicates = b"distributed" in source and any(map(_is_distributed, ast.walk(tree)))
+        return LoadedModule(
+            path,
+            module,
+            tree,
+            root,
+            self._engine,
+            digest(source),
+            notes,
+            first,
+            communicates=communicates,
+        )
 
 
 def _alone(path: Path, source: bytes, engine: str) -> Iterator[str]:

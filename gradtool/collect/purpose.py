@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradtool.adapters.common.parsed_source import own_source
 from gradtool.adapters.library import library
 from gradtool.collect.halves import half_of
+from gradtool.collect.instructions import may_raise
 from gradtool.collect.unchecked import Purpose, Unchecked
 from gradtool.spelling import nearest
 
@@ -77,7 +78,7 @@ def _defines(cls: type[Any], name: str) -> bool:
 
 def _abstract_methods(cls: type[Any]) -> Iterator[str]:
     """Names of the methods that a subclass has to define."""
-    for name in dir(cls):
+    for name in sorted(_own_names(cls)):
         method = inspect.getattr_static(cls, name, None)
         if getattr(method, "__isabstractmethod__", False) and _is_needed(name, cls):
             yield name
@@ -121,9 +122,14 @@ def _is_needed(name: str, cls: type[Any]) -> bool:
 
 
 def _own_methods(cls: type[Any]) -> Iterator[str]:
+    return (name for name in _own_names(cls) if not name.startswith("__"))
+
+
+def _own_names(cls: type[Any]) -> Iterable[str]:
+    """The attributes of a class and of its bases but those of the library."""
     library_classes = library().Function.__mro__
-    names = (name for base in cls.__mro__ if base not in library_classes for name in vars(base))
-    yield from dict.fromkeys(name for name in names if not name.startswith("__"))
+    bases = (base for base in cls.__mro__ if base not in library_classes)
+    return dict.fromkeys(name for base in bases for name in vars(base))
 
 
 _REFUSAL = re.compile(r"differentia|support|implement|gradient|backward|inference", re.I)
@@ -132,7 +138,7 @@ _REFUSAL = re.compile(r"differentia|support|implement|gradient|backward|inferenc
 
 def _refuses(function: Any) -> bool:
     """Return True for a body that only raises an error that says why."""
-    body = _body(function)
+    body = _body(function) if may_raise(function) else []
     if len(body) != 1 or not isinstance(body[0], ast.Raise) or body[0].exc is None:
         return False
     return bool(_REFUSAL.search(ast.unparse(body[0].exc)))
@@ -140,7 +146,7 @@ def _refuses(function: Any) -> bool:
 
 def _is_left_open(function: Any) -> bool:
     """Return True for a body that only raises NotImplementedError."""
-    body = _body(function)
+    body = _body(function) if may_raise(function) else []
     if len(body) != 1 or not isinstance(body[0], ast.Raise):
         return False
     raised = body[0].exc
