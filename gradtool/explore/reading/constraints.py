@@ -19,6 +19,7 @@ from gradtool.cases.inference.documentation import Shapes
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
 from gradtool.explore.reading.inequalities import Inequality, inequalities
+from gradtool.explore.reading.mirrored import mirrored
 from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
 from gradtool.explore.reading.wording import speaks_of_distinct
@@ -57,6 +58,7 @@ def constraints(
     found += _in_order(case, methods)
     found += kept_regular(case, methods)
     found += _sorting(case)
+    found += mirrored(case)
     return [each for each in found if each(case)]
 
 

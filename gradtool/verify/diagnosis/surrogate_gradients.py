@@ -43,6 +43,7 @@ RELEVANCE = "relevance propagation"
 
 _MEANS_TO_PASS = re.compile(
     r"ste\b|STE|Ste(?![a-z])|[Ss]traight|[Ss]urrogate|[Pp]ass_?[Tt]hrough|[Ll]eaky|[Dd]econv"
+    r"|[Rr]edirect"
 )
 """Names of Functions whose gradient is meant to pass where the derivative is zero."""
 

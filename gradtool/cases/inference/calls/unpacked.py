@@ -1,10 +1,11 @@
-"""Parameters in place of ``*args``: those that forward unpacks, or takes by their positions."""
+"""Parameters in place of ``*args``: those that forward unpacks, passes on or takes by position."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import FunctionType
 from typing import Any
 
 from gradtool.cases.inference.candidates import Parameters
@@ -20,6 +21,8 @@ _FEW = 3
 def unpacked(function: Any, parameters: Parameters) -> tuple[Parameters, Mapping[str, Any]]:
     """Expand ``*args`` to the names of ``x, scale, (low, high) = args``, or up to ``args[7]``.
 
+    Or to those of the parameters that ``solve(x, *args)`` has behind ``x``.
+
     Returns:
         The parameters, and values of those that are tuples of numbers themselves, or of which
         ``args[7].item()`` takes the only entry.
@@ -28,7 +31,7 @@ def unpacked(function: Any, parameters: Parameters) -> tuple[Parameters, Mapping
     _, node = definition(getattr(function, "forward", function))
     targets = _targets(node, starred.name) if starred and node else []
     if starred and node and not targets:
-        targets = _positions(node, starred.name)
+        targets = _positions(node, starred.name) or list(_passed_on(function, node, starred.name))
     if not targets or starred is None:
         return parameters, {}
     at = parameters.index(starred)
@@ -62,6 +65,25 @@ def _positions(node: ast.AST, name: str) -> list[ast.expr]:
     found = [_position(each, name) for each in ast.walk(node)]
     count = 1 + max((at for at in found if at is not None), default=-1)
     return [ast.Name("_") for _ in range(count)] if count > _FEW else []
+
+
+def _passed_on(function: Any, node: ast.AST, name: str) -> Iterator[ast.expr]:
+    """Yield the parameters that ``solve(x, *args)`` fills, if it is a function of the module."""
+    namespace = getattr(inspect.unwrap(function.forward), "__globals__", {})
+    for found in ast.walk(node):
+        match found:
+            case ast.Call(
+                func=ast.Name(id=called), args=[*before, ast.Starred(value=ast.Name(id=given))]
+            ) if given == name and isinstance(namespace.get(called), FunctionType):
+                yield from map(ast.Name, _after(namespace[called], len(before)))
+                return
+
+
+def _after(function: FunctionType, count: int) -> list[str]:
+    """The names of the parameters after so many; none if their number is not fixed."""
+    own = list(inspect.signature(function).parameters.values())[count:]
+    is_fixed = all(each.kind is each.POSITIONAL_OR_KEYWORD for each in own)
+    return [each.name for each in own] if is_fixed else []
 
 
 def _scalars(node: ast.AST, name: str) -> set[int | None]:

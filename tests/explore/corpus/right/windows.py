@@ -135,3 +135,23 @@ class Streamed(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 2, 5), draw(2, 3), draw(2, 2, 4), 2
+
+
+class Smeared(Function):
+    """A moving average, whose adjoint takes the mirrored weights that the caller has made."""
+
+    @staticmethod
+    def forward(ctx, x, weights, mirror):
+        ctx.save_for_backward(mirror)
+        return F.conv1d(x[:, None], weights[None, None], padding=len(weights) // 2)[:, 0]
+
+    @staticmethod
+    def backward(ctx, grad):
+        (mirror,) = ctx.saved_tensors
+        back = F.conv1d(grad[:, None], mirror[None, None], padding=len(mirror) // 2)
+        return back[:, 0], None, None
+
+    @staticmethod
+    def sample_inputs():
+        weights = torch.tensor([0.1, 0.3, 0.6], dtype=torch.double)
+        yield rand(2, 6), weights, weights.flip(0)
