@@ -94,6 +94,7 @@ from gradtool.explore.variants.tensor_numbers import tensor_numbers
 from gradtool.explore.variants.ties import levels, ties
 from gradtool.explore.variants.values import falling, far, larger, near, reversed_axes, values
 from gradtool.explore.variants.zeros import at_limits, counts, ends, whole, zeros
+from gradtool.verify.protocol.coordinates import is_continuous
 
 Family = Callable[[], Iterator[Variant]]
 Test = Callable[[Variant], bool]
@@ -274,16 +275,18 @@ def _extents(
 def _chosen_axes(case: ResolvedCase, full: Point) -> set[Axis]:
     """The axes of integer tensors to which inference gave one entry, as of labels.
 
-    Further entries may repeat the first, which no caller may ever pass.
+    Further entries may repeat the first, which no caller may ever pass. And those of constants that
+    a caller made, such as a kernel with the extents for which backward has its padding.
     """
     if case.source != "inferred":
         return set()
+    is_of_caller = (case.inferred_from or "").startswith("a call")
     return {
         (at, axis)
         for at, array in full.arrays()
-        if array.dtype.kind in "iu" and array.ndim > 1
         for axis, extent in enumerate(array.shape)
-        if extent == 1
+        if (array.dtype.kind in "iu" and array.ndim > 1 and extent == 1)
+        or (is_of_caller and is_continuous(array.dtype) and at not in full.tracked)
     }
 
 

@@ -186,3 +186,43 @@ def test_a_caller_may_be_in_another_module_of_the_package(
     cases = [case for _, function in report.functions() for case in function.cases]
     assert [case.verdict for case in cases] == ([Verdict.PASS] * 2 if name == "layers" else [])
     assert all(case.inferred_from == "a call to Filter.forward" for case in cases)
+
+
+SOFTENED = """
+import torch
+import torch.nn.functional as F
+
+
+class Softened(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, taps, turned):
+        ctx.save_for_backward(turned)
+        return F.conv2d(x, taps, padding=1, groups=x.shape[1])
+
+    @staticmethod
+    def backward(ctx, grad):
+        (turned,) = ctx.saved_tensors
+        return F.conv2d(grad, turned, padding=1, groups=grad.shape[1]), None, None
+
+
+class Soften(torch.nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        taps = torch.tensor([[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]])
+        self.taps = taps.repeat(channels, 1, 1, 1)
+        self.turned = taps.flip(0, 1).repeat(channels, 1, 1, 1)
+
+    def forward(self, x: torch.Tensor):
+        return Softened.apply(x, self.taps, self.turned)
+"""
+
+
+def test_constants_that_a_caller_made_stay_as_it_made_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ops.py").write_text(SOFTENED)
+    ((_, function),) = check(check_options(paths=("ops.py",))).functions()
+    checks = [*function.checks, *(check for case in function.cases for check in case.checks)]
+    assert len(function.cases) == 2
+    assert not any(each.findings for each in checks if each.verdict is Verdict.FAIL)

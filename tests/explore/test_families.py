@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import gradtool.engine as torch
 from gradtool.cases.sources import resolve_cases
@@ -36,3 +37,32 @@ def test_gradients_are_asked_for_only_where_a_matrix_is_symmetric(
     checkable = checkable_of(Doubled)
     (case,) = resolve_cases(checkable, Settings())
     assert list(families._asymmetric(checkable, case, Point.of(checkable, case, "cpu"))) == []
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: Any) -> Any:
+        ctx.save_for_backward(scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return ctx.saved_tensors[0] * grad_output, None
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        x = torch.rand(3, 2, dtype=torch.float64).requires_grad_()
+        yield x, torch.rand(3, 1, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "axes"),
+    [("a call to Layer.forward", {(1, 0), (1, 1)}), ("the source of forward", set())],
+)
+def test_the_extents_of_constants_that_a_caller_made_stay(
+    evidence: str, axes: set[tuple[int, int]]
+) -> None:
+    checkable = checkable_of(Scaled)
+    (given,) = resolve_cases(checkable, Settings())
+    case = replace(given, source="inferred", inferred_from=evidence)
+    assert families._chosen_axes(case, Point.of(checkable, case, "cpu")) == axes

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from gradtool.cases.inference.alternatives import alternatives
 from gradtool.cases.inference.calls.call_sites import Site
+from gradtool.cases.inference.calls.reordered import is_reordered
 from gradtool.cases.inference.drafts import (
     Draft,
     as_written,
@@ -203,7 +204,10 @@ class Climb:
 
     def _first(self, parameter: Any, site: Site | None) -> Any:
         if site is not None and parameter.name in site.values:
-            return as_written(site.values[parameter.name])
+            value = site.values[parameter.name]
+            if is_reordered(parameter.name, site, self._reading.clues.undifferentiated):
+                return {"values": value.double().tolist(), "requires_grad": False}
+            return as_written(value)
         if parameter.default is not parameter.empty:
             return as_written(parameter.default)
         return next(suggested(self._reading, parameter))
