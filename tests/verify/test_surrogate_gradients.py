@@ -386,7 +386,13 @@ def test_a_wrong_step_of_a_quantizer_is_a_mistake(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"), [("ClampSteFn", "GT120"), ("ClampSTE", "GT120"), ("ClampSteep", "GT101")]
+    ("name", "rule"),
+    [
+        ("ClampSteFn", "GT120"),
+        ("ClampSTE", "GT120"),
+        ("RedirectedClamp", "GT120"),
+        ("ClampSteep", "GT101"),
+    ],
 )
 def test_a_name_that_says_straight_through_is_believed(tmp_path, name, rule):
     code = source("x.clamp(min=0)", "g", name=name)

@@ -16,8 +16,8 @@ def is_reordered(name: str, site: Site, constants: Collection[str]) -> bool:
     own = _entries(site.values[name]) if name in constants else None
     if own is None or own[0] == own[-1]:
         return False
-    others = (_entries(site.values[each]) for each in site.values.keys() & constants - {name})
-    return any(each is not None and np.array_equal(own, each) for each in others)
+    others = [each for each in constants if each in site.values and each != name]
+    return any(np.array_equal(own, _entries(site.values[each])) for each in others)
 
 
 def _entries(value: Any) -> Any:
