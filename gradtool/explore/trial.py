@@ -38,7 +38,7 @@ from gradtool.explore.stale import stale_output
 from gradtool.explore.variants.ties import same_slope
 from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome
-from gradtool.verify.protocol.observation import Array
+from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.rules import RULES, Flaw, codes
 from gradtool.verify.thresholds.comparison import DOUBLE_EPS
 
@@ -212,84 +212,125 @@ def _compared(
         return _measured(
             checkable, function, started, variant, seed, _CASE_ROUNDINGS * at_case.usual
         )
-    of_wanted = {
-        each.position: gradient
-        for each, gradient in zip(function.arguments, exact, strict=True)
-        if each.differentiable
-    }
-
-    def is_mistake_to_raise(error: Exception) -> bool:
-        return raises_by_mistake(checkable, variant, started.seen, error, of_wanted, at_case.exact)
-
+    compared = _Compared(checkable, function, started, variant, seed, at_case, cotangents, exact)
     try:
         found = started.gradients(cotangents)
     except Exception as error:  # So may backward.
-        is_mistake = is_mistake_to_raise(error)
-        return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
+        return Trial(compared.where_raised(error), 6)
     if started.changed_cotangents:
         return Trial(Answer.SUSPECT, 5)
-    if variant.may_lack is not None and not _has_gradient(function, found, variant.may_lack):
-        return Trial(Answer.REFUSED, 5)
-    is_outside = variant.may_be_outside and not all(map(is_finite, found))
-    if is_outside or _is_near_pole(exact, at_case.usual, _POLE):
-        return Trial(Answer.REFUSED, 5)
-    if variant.is_at_edge:
-        has_derivative = any(map(_lacks_number, found, exact))
-        is_mistake = has_derivative and is_smooth(function, cotangents, found, seed)
-        return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
-    if variant.only_finite and all(map(is_finite, found)):
-        is_off = variant.is_lifted and any(map(_is_far_off, found, exact))
-        return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
-    is_usual = variant.only_finite or _is_usual(variant.point, checkable.obj)
-    must_fit = variant.is_plain or variant.growth is not None or not variant.may_raise
-    if must_fit and not _fit(found, exact):
-        # PyTorch refuses such a gradient, as if backward raised.
-        is_mistake = is_mistake_to_raise(ValueError())
-        return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 5)
-    if _is_meant(checkable.obj, variant, is_usual) and not all(map(is_finite, found)):
-        is_mistake = not variant.may_be_outside and (
-            any(map(_lacks_number, found, exact)) or is_smooth(function, cotangents, found, seed)
+    return compared.trial(found)
+
+
+class _Compared(msgspec.Struct, frozen=True):
+    """A variant with the gradients of the recorded forward, beside which others are looked at."""
+
+    checkable: Checkable
+    function: FunctionDifferentiable
+    started: StartedCall
+    variant: Variant
+    seed: int
+    at_case: AtCase
+    cotangents: Cotangents
+    exact: Sequence[Array | None]
+
+    def trial(self, found: Sequence[Array | None]) -> Trial:
+        """Return the answer of the first question that has one, else that of all entries."""
+        for ask in (self._left_out, self._at_edge, self._only_finite, self._unfit, self._infinite):
+            trial = ask(found)
+            if trial is not None:
+                return trial
+        wrong = self._wrong(found)
+        if wrong and jumps(self.function, self.cotangents, self.seed):
+            return Trial(Answer.REFUSED, 8)
+        return Trial(Answer.SUSPECT if wrong else Answer.RIGHT, 5, wrong)
+
+    def where_raised(self, error: Exception) -> Answer:
+        """Return the answer where backward raised."""
+        exact = {
+            each.position: gradient
+            for each, gradient in zip(self.function.arguments, self.exact, strict=True)
+            if each.differentiable
+        }
+        is_mistake = raises_by_mistake(
+            self.checkable, self.variant, self.started.seen, error, exact, self.at_case.exact
         )
-        if is_mistake and _is_complex(variant.point) and jumps(function, cotangents, seed):
+        return Answer.SUSPECT if is_mistake else Answer.REFUSED
+
+    def _left_out(self, found: Sequence[Array | None]) -> Trial | None:
+        lacked = self.variant.may_lack
+        is_lacking = lacked is not None and not _has_gradient(self.function, found, lacked)
+        is_outside = self.variant.may_be_outside and not all(map(is_finite, found))
+        is_left = is_lacking or is_outside or _is_near_pole(self.exact, self.at_case.usual, _POLE)
+        return Trial(Answer.REFUSED, 5) if is_left else None
+
+    def _at_edge(self, found: Sequence[Array | None]) -> Trial | None:
+        if not self.variant.is_at_edge:
+            return None
+        has_derivative = any(map(_lacks_number, found, self.exact))
+        is_mistake = has_derivative and self._is_smooth(found)
+        return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
+
+    def _only_finite(self, found: Sequence[Array | None]) -> Trial | None:
+        if not self.variant.only_finite or not all(map(is_finite, found)):
+            return None
+        is_off = self.variant.is_lifted and any(map(_is_far_off, found, self.exact))
+        return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
+
+    def _unfit(self, found: Sequence[Array | None]) -> Trial | None:
+        variant = self.variant
+        must_fit = variant.is_plain or variant.growth is not None or not variant.may_raise
+        if not must_fit or _fit(found, self.exact):
+            return None
+        # PyTorch refuses such a gradient, as if backward raised.
+        return Trial(self.where_raised(ValueError()), 5)
+
+    def _infinite(self, found: Sequence[Array | None]) -> Trial | None:
+        is_meant = _is_meant(self.checkable.obj, self.variant, self._is_usual)
+        if not is_meant or all(map(is_finite, found)):
+            return None
+        is_mistake = not self.variant.may_be_outside and (
+            any(map(_lacks_number, found, self.exact)) or self._is_smooth(found)
+        )
+        is_complex = is_mistake and _is_complex(self.variant.point)
+        if is_complex and jumps(self.function, self.cotangents, self.seed):
             return Trial(Answer.REFUSED, 12)  # At zero, a complex number has no angle.
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
-    wrong = _wrong(function, variant, found, exact, at_case, is_usual=is_usual)
-    if wrong and jumps(function, cotangents, seed):
-        return Trial(Answer.REFUSED, 8)
-    return Trial(Answer.SUSPECT if wrong else Answer.RIGHT, 5, wrong)
 
+    def _is_smooth(self, found: Sequence[Array | None]) -> bool:
+        return is_smooth(self.function, self.cotangents, found, self.seed)
 
-def _wrong(
-    function: FunctionDifferentiable,
-    variant: Variant,
-    found: Sequence[Array | None],
-    exact: Sequence[Array | None],
-    at_case: AtCase,
-    *,
-    is_usual: bool,
-) -> frozenset[int]:
-    """The positions of the arguments whose gradient is not the exact one."""
-    floor = _CASE_ROUNDINGS * at_case.usual
-    has_options_of_case = at_case.has_options_of(variant.point)
-    may_be_surrogate = not (variant.names_extents and has_options_of_case)
-    may_broadcast = variant.names_extents and not axes_of_one(variant.point) <= at_case.ones
-    return frozenset(
-        argument.position
-        for mine, other, argument in zip(found, exact, function.arguments, strict=True)
-        if argument.differentiable
-        and _differs(
-            mine,
-            other,
-            is_usual=is_usual,
-            floor=floor,
-            may_be_surrogate=may_be_surrogate
-            and not (has_options_of_case and _goes_on(mine, argument.position, at_case)),
+    @property
+    def _is_usual(self) -> bool:
+        return self.variant.only_finite or _is_usual(self.variant.point, self.checkable.obj)
+
+    def _wrong(self, found: Sequence[Array | None]) -> frozenset[int]:
+        """The positions of the arguments whose gradient is not the exact one."""
+        at_case, variant = self.at_case, self.variant
+        floor = _CASE_ROUNDINGS * at_case.usual
+        is_usual = self._is_usual
+        has_options_of_case = at_case.has_options_of(variant.point)
+        may_be_surrogate = not (variant.names_extents and has_options_of_case)
+        may_broadcast = variant.names_extents and not axes_of_one(variant.point) <= at_case.ones
+        return frozenset(
+            argument.position
+            for mine, other, argument in zip(
+                found, self.exact, self.function.arguments, strict=True
+            )
+            if argument.differentiable
+            and _differs(
+                mine,
+                other,
+                is_usual=is_usual,
+                floor=floor,
+                may_be_surrogate=may_be_surrogate
+                and not (has_options_of_case and _goes_on(mine, argument.position, at_case)),
+            )
+            and not (
+                may_broadcast
+                and is_lost_in_broadcasting(mine, other, at_case.exact.get(argument.position))
+            )
         )
-        and not (
-            may_broadcast
-            and is_lost_in_broadcasting(mine, other, at_case.exact.get(argument.position))
-        )
-    )
 
 
 def _goes_on(gradient: Array | None, position: int, at_case: AtCase) -> bool:
