@@ -7,11 +7,9 @@ agrees with counts.
 
 from __future__ import annotations
 
-import ast
 import math
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice, product
 from typing import Any
 
@@ -23,6 +21,7 @@ from gradtool.cases.inference.documentation import (
     scalars_or,
 )
 from gradtool.explore.point import Point
+from gradtool.explore.reading.expressions import value
 
 _ONE_FOR_EACH = re.compile(
     r"\b(\w+)`*:?[^().:;]{0,48}\b(?:0-?d\w*|scalar)\b[^().:;]{0,16}\bor (?:a|one)(?: \w+)? "
@@ -53,9 +52,9 @@ def stated_shapes(text: str, case: Point) -> list[Shapes]:
 def agrees(shapes: Shapes, point: Point) -> bool:
     """Return True if the tensors of a point have stated shapes."""
     known: dict[str, int] = {
-        name: value
-        for name, value in zip(point.names, point.values, strict=True)
-        if type(value) is int
+        name: given
+        for name, given in zip(point.names, point.values, strict=True)
+        if type(given) is int
     }
     pairs = list(_pairs(shapes, point))
     if any(length is None for length, _ in pairs):
@@ -65,7 +64,7 @@ def agrees(shapes: Shapes, point: Point) -> bool:
         if axis is not None and axis.isidentifier() and known.setdefault(axis, length) != length:
             return False
     values = ((length, _computed(axis, known)) for length, axis in extents if axis is not None)
-    return all(value is None or value == length for length, value in values)
+    return all(found is None or found == length for length, found in values)
 
 
 def symbols(shapes: Shapes, point: Point) -> dict[str, int]:
@@ -127,28 +126,11 @@ def _pairs(shapes: Shapes, point: Point) -> Iterator[tuple[Any, str | None]]:
         yield from zip(array.shape[array.ndim - len(own) :], own, strict=True)
 
 
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-}
-
-
 def _computed(axis: str, known: Mapping[str, int]) -> int | None:
     """The value of an extent; None if a name in it is not known."""
     tree = expression(axis)
-    return None if tree is None else _value(tree, known)
-
-
-def _value(node: ast.expr, known: Mapping[str, int]) -> int | None:
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name(id=name):
-            return known.get(name)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            one, other = _value(left, known), _value(right, known)
-            if one is not None and other:
-                return _OPERATORS[type(op)](one, other)
-    return None
+    try:
+        found = None if tree is None else value(tree, known)
+    except (KeyError, TypeError, ZeroDivisionError):
+        return None
+    return found if isinstance(found, int) else None
