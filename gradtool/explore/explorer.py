@@ -80,8 +80,10 @@ _MOST_COMBINED = {"quick": 18, "deep": 400}
 _LEFT_FOR_COMBINED = {"quick": 90, "deep": 1500}
 """Calls that are kept for them."""
 
-_GIVE_OPTIONS = ("optional tensors",)
-"""Families that change an option, as those do that change no tensors."""
+_GIVE_OPTIONS = ("optional tensors", "signs")
+"""Families that change an option, as those do that change no tensors: a tensor that is left out, or
+the signs of a constant.
+"""
 
 _LEAST_CLEAR = 4.0
 """Ratio of a difference to its tolerance from which on it is certain."""
@@ -197,7 +199,7 @@ class _Search:
             self._unconfirmed[family] += not self.found
         elif trial.answer is Answer.RIGHT:
             self._remember(case, variant, family, takes_a_branch=keep.is_new)
-            if variant.is_plain or (family in _GIVE_OPTIONS and _has_more(variant, point)):
+            if variant.is_plain or (family in _GIVE_OPTIONS and _has_others(variant, point)):
                 self._add_base(case, variant)
             if variant.is_plain:
                 self._add(case, variant, filter(None, [stale(self._checkable, point, variant)]))
@@ -319,9 +321,11 @@ class _Search:
             self._right[family] = case, variant
 
 
-def _has_more(variant: Variant, point: Point) -> bool:
-    """Return True for a variant that gives a tensor which the case leaves out."""
-    return len(variant.point.tensors) > len(point.tensors)
+def _has_others(variant: Variant, point: Point) -> bool:
+    """Return True for a variant with a tensor that the case leaves out, or other constants."""
+    more = len(variant.point.tensors) - len(point.tensors)
+    is_same = all(variant.point.values[at] is point.values[at] for at in point.tracked)
+    return more > 0 or (not more and is_same)
 
 
 def _further(

@@ -29,6 +29,7 @@ from gradtool.explore.reading.arithmetic import (
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.comparisons import (
     compares_entries,
+    numbered_choices,
     takes_sizes,
     tested_for_truth,
     tested_near_zero,
@@ -236,6 +237,7 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
         elsewhere=_given(points),
         mentioned=mentioned(said.docstrings, full.names),
         exponents=exponents(function),
+        numbered=numbered_choices(function),
         may_be_infinite=speaks_of_infinity(said.docstrings),
         grows_guards=iteration is None,
     )

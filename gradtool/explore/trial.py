@@ -32,6 +32,7 @@ from gradtool.explore.observed import (
     recorded_gradients,
 )
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.source import iterations
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, is_smooth, jumps
 from gradtool.explore.stale import stale_output
@@ -96,8 +97,11 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
         seed: That of the cotangent.
         at_case: The gradients at the case.
     """
-    if wording(checkable.obj).has_domain:
-        # Whether a condition on what is computed from several arguments holds is not known.
+    iteration = iterations(checkable.obj)
+    may_leave = iteration is not None and bool(iteration.brackets or variant.options)
+    if wording(checkable.obj).has_domain or may_leave:
+        # Whether a condition on what is computed from several arguments holds is not known, nor
+        # whether a solution still lies where forward looks for it.
         variant = structs.replace(variant, may_be_outside=True)
     with np.errstate(all="ignore"):
         observed = observe(checkable, variant.point)
@@ -369,7 +373,8 @@ def _measured(
         elif variant.may_be_outside or variant.names_extents:
             differs = False
         elif is_near(variant.point):
-            differs = is_smooth(function, cotangents, found, seed)
+            is_documented = wording(checkable.obj).allows_zero_rows and _has_zero_row(variant.point)
+            differs = is_documented or is_smooth(function, cotangents, found, seed)
         else:
             # Beyond usual values PyTorch's own derivative of forward may be no number either.
             exact = recorded_gradients(function, cotangents) if not variant.is_measured else None
@@ -423,6 +428,12 @@ def _is_meant(function: Any, variant: Variant, is_usual: bool) -> bool:
     return (
         said.is_of_any_size or said.is_stable or (is_near(variant.point) and not said.needs_nonzero)
     )
+
+
+def _has_zero_row(point: Point) -> bool:
+    """Return True if some row of what has a gradient is zero."""
+    rows = (array for at, array in point.continuous() if at in point.tracked and array.ndim)
+    return any(bool((~array.any(axis=-1)).any()) for array in rows)
 
 
 def _is_complex(point: Point) -> bool:

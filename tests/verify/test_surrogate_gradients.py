@@ -446,6 +446,7 @@ def test_the_scale_of_a_quantizer_with_a_mistake_is_wrong(tmp_path, name):
         assert "GT101" in {each.rule for each in found}
 
 
+IS_CONSTANT = "One factor is treated as a constant."
 SAID = [
     ("x.round()", "g", "A straight-through estimator.", "GT120", Severity.NOTE),
     ("x.round()", "g", "Rounds.", "GT120", Severity.WARNING),
@@ -457,6 +458,17 @@ SAID = [
     ("1.25 * x.exp()", "g * x.exp() / 4", "The exponential.", "GT101", Severity.ERROR),
     ("1.25 * x.exp()", "g * x.exp() * 2", "exp(sg(x)) + exp(x) / 4", "GT101", Severity.ERROR),
     ("1.25 * x.exp()", "g * x / 4", "A stop-gradient.", "GT101", Severity.ERROR),
+    ("x.sin() * x.exp()", "g * x.exp() * x.cos()", IS_CONSTANT, "GT120", Severity.NOTE),
+    ("x.sin() * x.exp()", "g * x.exp() * x.sin()", IS_CONSTANT, "GT120", Severity.NOTE),
+    ("x.sin() * x.exp()", "g * x.exp() * x.cos()", "Grows.", "GT101", Severity.ERROR),
+    (
+        "x.sin() * x.exp()",
+        "g * x.exp() * x.cos()",
+        "`x` is held constant.",
+        "GT101",
+        Severity.ERROR,
+    ),
+    ("x.sin() * x.exp()", "-g * x.exp() * x.cos()", IS_CONSTANT, "GT101", Severity.ERROR),
 ]
 
 

@@ -79,15 +79,23 @@ def _met(
     shapes: Mapping[Any, list[Shape | None]],
     shape: Shape,
 ) -> Shape | None:
-    """Follow a result through operations on its entries, to the one that has another tensor too."""
+    """Follow a result through operations on its entries, to the one that has another tensor too.
+
+    What has no gradient may be a number: it counts if it changes the shape, or is all there is.
+    """
+    beside_constant = None
     while node is not None:
         users = used_by[node]
         if len(users) != 1:
-            return None
+            break
         (node,) = users
         results = shapes.get(node, [])
         if len(results) == 1 and len(node.next_functions) > 1:
-            return results[0] if _BROADCASTING.match(node.name()) else None
+            if not _BROADCASTING.match(node.name()):
+                break
+            beside_constant = results[0]
+            if results != [shape] or all(each is not None for each, _ in node.next_functions):
+                break
         if results != [shape]:
-            return None
-    return None
+            break
+    return beside_constant

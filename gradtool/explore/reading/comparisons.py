@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,6 +54,18 @@ def compared_with_zero(function: Any, *operators: type[ast.cmpop]) -> set[str]:
             ) if isinstance(operator, operators):
                 found.add(name)
     return found
+
+
+def numbered_choices(function: Any) -> set[str]:
+    """The names that forward tests for one of several positive numbers, as choices by number."""
+    numbers = defaultdict[str, set[int]](set)
+    for node in _of_forward(function):
+        match node:
+            case ast.Compare(
+                left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=int(n))]
+            ) if n > 0:
+                numbers[name].add(n)
+    return {name for name, found in numbers.items() if len(found) > 1}
 
 
 def _of_forward(function: Any) -> tuple[ast.AST, ...]:

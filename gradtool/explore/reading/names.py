@@ -79,6 +79,9 @@ is_order = _names(r".*(perm|order|inv|rank|sort|shuffle).*")
 is_gain = _names(r"(.*_)?(weight|gain|gamma)")
 """Tells factors that may be zero, as they are where they are initialized so."""
 
+is_width = _names(r"(.*_)?(sigma|sd|std|stdd?ev|bandwidth|length_?scale|temp(erature)?)s?")
+"""Tells the width of a distribution, which is positive."""
+
 is_weight = _names(r"(.*_)?(weights?|w|importance|confidence)")
 """Tells how much something counts, which is a share or a multiple of it."""
 

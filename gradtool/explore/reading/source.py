@@ -149,7 +149,13 @@ def iterations(function: Any) -> Iteration | None:
         for n in ast.walk(node.iter)
         if isinstance(n, ast.Constant) and type(n.value) is int
     }
-    return Iteration(frozenset(counts), frozenset(constants)) if found else None
+    brackets = any(map(_is_choice, (each for node in found for each in ast.walk(node))))
+    return Iteration(frozenset(counts), frozenset(constants), brackets) if found else None
+
+
+def _is_choice(node: ast.AST) -> bool:
+    """Return True for a call of ``where``, which chooses the half to look for a solution in."""
+    return isinstance(node, ast.Attribute) and node.attr == "where"
 
 
 class Iteration(msgspec.Struct, frozen=True):
@@ -159,6 +165,8 @@ class Iteration(msgspec.Struct, frozen=True):
     """Names that say how often."""
     constants: frozenset[int] = frozenset()
     """Numbers that say it."""
+    brackets: bool = False
+    """It looks for a solution between bounds."""
 
 
 def with_helpers(method: Any) -> Iterator[Any]:

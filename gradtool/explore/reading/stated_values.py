@@ -116,6 +116,8 @@ _SELECTING = frozenset({"over", "where", "when", "if", "unless", "while", "whose
 
 _QUANTILES = re.compile(r"quantile|expectile|pinball", re.I)
 
+_CALLED_LEVEL = re.compile(r"\blevels? `*(\w+)", re.I)
+
 _NO_PROPERTY = ("definite", "semi", "or", "and", "if", "for", "though", "when", "where", "at")
 """Words after which "positive" is a property of a matrix, and "even" none at all."""
 
@@ -144,13 +146,14 @@ def statements(text: str, names: AbstractSet[str]) -> list[Statement]:
 
 def levels(text: str, names: AbstractSet[str]) -> list[Statement]:
     """Find the levels of quantiles: shares, which a loss of quantiles has no meaning without."""
-    if not _QUANTILES.search(text):
-        return []
-    return [Statement(name, _is_share) for name in sorted(names) if is_level(name)]
+    called = set(_CALLED_LEVEL.findall(text)) & names
+    if _QUANTILES.search(text):
+        called |= set(filter(is_level, names))
+    return [Statement(name, _is_share) for name in sorted(called)]
 
 
 def _is_share(value: Any, _: Known) -> bool:
-    return bool(np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)))
+    return bool(np.all((np.asarray(value) > 0) & (np.asarray(value) < 1)))
 
 
 def bounded(text: str, names: AbstractSet[str]) -> set[str | None]:

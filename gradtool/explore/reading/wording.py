@@ -89,6 +89,13 @@ _NEVER_ZERO = re.compile(
     re.I,
 )
 
+_ZERO_ROWS = re.compile(
+    r"\b(all[- ])?(zero|null)[- ](rows?|columns?|vectors?|inputs?|norms?)\b(?![^.;]{0,24}\bnot\b)"
+    r"[^.;]{0,24}\b(stay|map|give|get|return|yield|become|remain|keep|have|are (safe|handled))",
+    re.I,
+)
+"""Matches what says that rows of zeros have a result."""
+
 _GENERAL_POSITION = re.compile(
     r"non-?degenerate|general position|(not|non-?|no three) ?(collinear|coplanar)"
     r"|linearly independent",
@@ -259,6 +266,11 @@ class Wording:
     def needs_nonzero(self) -> bool:
         """A docstring says that something is not zero."""
         return bool(_NEVER_ZERO.search(self.docstrings))
+
+    @cached_property
+    def allows_zero_rows(self) -> bool:
+        """A docstring says what becomes of rows of zeros."""
+        return bool(_ZERO_ROWS.search(self.docstrings)) and not self.needs_nonzero
 
     @cached_property
     def needs_general_position(self) -> bool:

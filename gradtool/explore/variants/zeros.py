@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.arithmetic import converted_to_floats
-from gradtool.explore.reading.names import is_gain, is_mark
+from gradtool.explore.reading.names import is_gain, is_mark, is_width
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
     intended_traits,
@@ -100,6 +100,7 @@ def zeros(point: Point, rng: np.random.Generator, edges: Collection[str]) -> Ite
         elif (
             point.names[at] in edges
             and at in point.tracked
+            and not is_width(point.names[at])
             and is_bounded_below(array)
             and not traits(array)
         ):

@@ -47,6 +47,19 @@ def forgotten_step(
     return _named(derivatives, recorded, comparison, "backward", f"the gradient of `{name}`")
 
 
+def is_held_constant(
+    derivatives: Derivatives, recorded: Examinable | None, comparison: Comparison
+) -> bool:
+    """Return True if a gradient is that of a forward in which the result of a step is constant."""
+    if recorded is None or comparison.exact is None:
+        return False
+    try:
+        found = _Search(Looks(derivatives, (comparison.argument,)), recorded).run()
+    except Exception:  # The user's code may raise anything at another point.
+        return False
+    return found is not None and found.factor == -1.0
+
+
 def forgotten_step_of_backward(
     derivatives: Derivatives, recorded: Examinable, comparison: Comparison, name: str
 ) -> Explanation | None:

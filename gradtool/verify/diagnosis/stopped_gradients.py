@@ -12,15 +12,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.verify.comparison.derivatives import Comparison
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.diagnosis.forgotten_steps import is_held_constant
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 STOPPED = "a stop-gradient"
 
-SAYS_STOPPED = re.compile(r"stop(s|ped)?[-_ ]?(the )?grad(ient)?s?\b|\bsg[(\[]", re.IGNORECASE)
-"""What a docstring says of a path that carries no gradient."""
+_SAYS_STOPPED = re.compile(r"stop(s|ped)?[-_ ]?(the )?grad(ient)?s?\b|\bsg[(\[]", re.IGNORECASE)
+"""Matches what says of a path that it carries no gradient."""
+
+_SAYS_CONSTANT = re.compile(
+    r"[^.;,]*\b(treat\w*|held|kept|taken|regarded|considered) (as )?(a )?constants?\b[^.;,]*",
+    re.IGNORECASE,
+)
+"""Matches a clause that says so of a value that forward computes."""
+
+SAYS_STOPPED = re.compile(f"{_SAYS_STOPPED.pattern}|{_SAYS_CONSTANT.pattern}", re.IGNORECASE)
+"""What a docstring says of a path that carries no gradient, in either way."""
+
+
+def is_documented_constant(subject: Subject, at: Derivatives, comparison: Comparison) -> bool:
+    """Return True if backward takes a step of forward for a constant, as a docstring says.
+
+    What is said of an argument is nothing but that it has no gradient.
+    """
+    names = {argument.name for argument in subject.function.arguments}
+    clauses = (match.group() for match in _SAYS_CONSTANT.finditer(subject.function.docstrings))
+    is_said = any(names.isdisjoint(re.findall(r"\w+", clause)) for clause in clauses)
+    return is_said and is_held_constant(at, subject.recorded, comparison)
 
 
 def kind_of_stopped(subject: Subject, comparison: Comparison, rows: slice) -> str | None:
@@ -28,7 +49,7 @@ def kind_of_stopped(subject: Subject, comparison: Comparison, rows: slice) -> st
 
     The share may be zero, and is the same for all entries.
     """
-    if not SAYS_STOPPED.search(subject.function.docstrings):
+    if not _SAYS_STOPPED.search(subject.function.docstrings):
         return None
     analytic, numeric = comparison.analytic[rows], comparison.numeric.value[rows]
     if not (np.isfinite(analytic).all() and np.isfinite(numeric).all()):

@@ -25,7 +25,11 @@ from gradtool.verify.diagnosis.forward_at_far_points import (
     is_step,
     is_still,
 )
-from gradtool.verify.diagnosis.stopped_gradients import kind_of_stopped
+from gradtool.verify.diagnosis.stopped_gradients import (
+    STOPPED,
+    is_documented_constant,
+    kind_of_stopped,
+)
 from gradtool.verify.diagnosis.straight_through import is_straight_through
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
@@ -79,6 +83,8 @@ def surrogates(
     for each in wrong:
         if each.argument not in found and is_straight_through(subject, judgement.at, each):
             found[each.argument] = STRAIGHT_THROUGH
+        elif each.argument not in found and is_documented_constant(subject, judgement.at, each):
+            found[each.argument] = STOPPED
     ignored = [each.argument for each in wrong if each.argument not in found]
     if ignored and all(is_ignored(subject, judgement.at, argument) for argument in ignored):
         kind = _kind_of_ignored(subject, compared, found, len(ignored))

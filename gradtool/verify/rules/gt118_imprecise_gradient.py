@@ -7,9 +7,11 @@ Compares the gradient with the exact derivative that the engine finds for the re
 forward, provided that evaluations agree with it. To measure how both are rounded, gradtool changes
 the last digits of the inputs and computes both again. A difference that is a thousand times larger
 than the rounding, and the same at each of these points, is a mistake in a formula: most often a
-constant with too few digits. A difference that disappears when float64 is the default dtype is
-reported only as a note: a Python number became a float32 tensor, as in ``torch.tensor(0.3)``.
-Functions with noise, low precision or their own tolerance are not checked.
+constant with too few digits, or a tensor of constants made without a dtype, as in
+``torch.tensor([0.3])``. A difference that disappears when float64 is the default dtype, although
+the source makes no such tensor, is reported only as a note: an operation made a float32 tensor of
+Python numbers, as ``torch.where(x > 0, 1.0, 0.3)`` does. Functions with noise, low precision or
+their own tolerance are not checked.
 
 Why it matters
 --------------
@@ -72,6 +74,7 @@ https://pytorch.org/docs/stable/notes/gradcheck.html
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -87,7 +90,7 @@ from gradtool.verify.diagnosis.imprecision import (
     imprecise_gradients,
     is_of_default_dtype,
 )
-from gradtool.verify.diagnosis.methods import method_trees
+from gradtool.verify.diagnosis.methods import method_trees, module_tree
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.thresholds.rules import LEFT_OUT_BY_SOFTPLUS
 from gradtool.verify.wording import apart, share
@@ -98,6 +101,9 @@ if TYPE_CHECKING:
 
 _HINT = "write a constant once, with all its digits, and use it in both methods"
 _ROUNDED = "a Python number becomes a tensor of float32, the default dtype"
+_HINT_DTYPE = "give the tensor that holds constants the dtype of an argument"
+_CREATING = re.compile(r"(as_)?tensor|asarray|full|(lin|log)space|r?fftfreq|\w+_window")
+"""Matches the functions that make a tensor of numbers, in the default dtype unless they get one."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -118,7 +124,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         if found.part < LEFT_OUT_BY_SOFTPLUS and _takes_softplus(subject):
             continue
         if is_of_default_dtype(at, found):
-            yield _flaw(subject, found, note=_ROUNDED)
+            yield _flaw(subject, found, rounded=True)
         else:
             yield _flaw(subject, found, constant=truncated_constant(subject.function.lines))
 
@@ -130,7 +136,7 @@ def _takes_softplus(subject: Subject) -> bool:
 
 
 def _flaw(
-    subject: Subject, found: Imprecision, *, note: str | None = None, constant: str | None = None
+    subject: Subject, found: Imprecision, *, rounded: bool = False, constant: str | None = None
 ) -> Flaw:
     # Shown as wrong, though GT101 lets them pass.
     decision = np.where(found.chosen, Decision.FAIL, found.comparison.decision)
@@ -138,14 +144,42 @@ def _flaw(
     name = subject.function.arguments[comparison.argument].name
     worst = find_worst(comparison, found.chosen)
     analytic, exact = _values(comparison, worst.row, worst.column)
-    why = note or constant or "analytic {}, exact {}".format(*apart(analytic, exact))
+    why = constant or "analytic {}, exact {}".format(*apart(analytic, exact))
+    is_created = rounded and _creates_without_dtype(subject)
     return Flaw(
         message=f"gradient of `{name}` differs from the derivative by {found.part:.2g} of its size"
-        f"{share(comparison, worst)}: {why}",
+        f"{share(comparison, worst)}: {_ROUNDED if rounded else why}",
         evidence=evidence(comparison, worst, name),
-        hint=_HINT if constant else None,
-        severity=Severity.NOTE if note else None,
+        hint=_HINT_DTYPE if is_created else _HINT if constant else None,
+        severity=Severity.NOTE if rounded and not is_created else None,
     )
+
+
+def _creates_without_dtype(subject: Subject) -> bool:
+    """Return True if a method of the class makes a tensor of numbers without a dtype."""
+    places = {line.path: line.line for line in subject.function.lines}
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and _CREATING.fullmatch(node.func.attr)
+        and not any(keyword.arg == "dtype" for keyword in node.keywords)
+        for path, line in places.items()
+        for method in _methods(path, line)
+        for node in ast.walk(method)
+    )
+
+
+def _methods(path: str, line: int) -> Iterator[ast.FunctionDef]:
+    """The methods of the innermost class around a line, but for the one that gives the cases."""
+    tree = module_tree(path)
+    around = [
+        node
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    for node in around[-1].body if around else ():
+        if isinstance(node, ast.FunctionDef) and node.name != "sample_inputs":
+            yield node
 
 
 def _values(comparison: Comparison, row: int, column: int) -> tuple[float, float]:

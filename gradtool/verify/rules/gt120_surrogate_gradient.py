@@ -13,11 +13,12 @@ something to. Third, forward clamps and saves no mask, and backward passes the w
 Fourth, forward ignores every argument that gets a gradient, so both its result and the gradient
 were computed elsewhere. Fifth, a docstring says that backward propagates relevance (LRP), which is
 not a gradient. Sixth, a docstring speaks of a stop-gradient, and what backward returns is the
-derivative times a share below one, the same for all entries of an output. Any other difference is a
-mistake and is still reported as GT101, including one where forward is flat, or returns its input,
-only near the point of the case, as relu does. If forward is a step function, a slope argument that
-only backward uses counts as part of the surrogate. So does what is added to the derivative by the
-input, if the gradient of a threshold takes it away again.
+derivative times a share below one, the same for all entries of an output. Seventh, a docstring says
+that a value is treated as a constant, and backward treats the result of a step of forward as one.
+Any other difference is a mistake and is still reported as GT101, including one where forward is
+flat, or returns its input, only near the point of the case, as relu does. If forward is a step
+function, a slope argument that only backward uses counts as part of the surrogate. So does what is
+added to the derivative by the input, if the gradient of a threshold takes it away again.
 
 Why it matters
 --------------

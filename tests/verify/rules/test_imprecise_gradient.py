@@ -92,6 +92,18 @@ class InSingle(Function):
         return torch.where(x > 0, g, ctx.slope * g), None
 
 
+class CreatesSingle(Function):
+    """Its backward makes a tensor of constants without a dtype."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return (x * torch.tensor([0.1, 0.3, 0.7], dtype=x.dtype)).sum()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * torch.tensor([0.1, 0.3, 0.7]).double()
+
+
 def findings(function: Any, x: Any = (0.7, -1.3, 2.1), **options: Any) -> list[Finding]:
     dtype = options.pop("of", torch.float64)
     given = torch.tensor(x, dtype=dtype)
@@ -121,6 +133,12 @@ def test_a_number_that_forward_rounds_to_float32_is_a_note() -> None:
     assert finding.message.endswith(
         "a Python number becomes a tensor of float32, the default dtype"
     )
+
+
+def test_constants_in_a_tensor_without_a_dtype_are_a_warning() -> None:
+    (finding,) = findings(CreatesSingle)
+    assert (finding.rule, finding.severity) == ("GT118", Severity.WARNING)
+    assert finding.hint == "give the tensor that holds constants the dtype of an argument"
 
 
 def test_the_difference_is_given_as_a_part_of_the_entry() -> None:

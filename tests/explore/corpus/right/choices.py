@@ -18,6 +18,29 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class SineOfOrder(Function):
+    """The derivative of the sine of order 1, 2 or 3."""
+
+    @staticmethod
+    def forward(ctx, x, order):
+        ctx.save_for_backward(x)
+        ctx.order = order
+        if order == 1:
+            return x.cos()
+        if order == 2:
+            return -x.sin()
+        return -x.cos()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (SineOfOrder.apply(x, ctx.order + 1) if ctx.order < 3 else x.sin()), None
+
+    @staticmethod
+    def sample_inputs():
+        yield torch.tensor([0.4, -1.1], dtype=torch.float64, requires_grad=True), 2
+
+
 class PaddingFolded(Function):
     """Padded by two; the mode is 'constant' or 'replicate'."""
 

@@ -24,6 +24,62 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class MixedLevel(Function):
+    """The point below which the share `u` of two ramps lies, for levels `u` (n), by bisection."""
+
+    @staticmethod
+    def _share(t, scale):
+        return 0.5 * (torch.tanh(t / scale) + torch.tanh(t)) / 2 + 0.5
+
+    @staticmethod
+    def forward(ctx, u, scale):
+        low, high = torch.full_like(u, -60.0), torch.full_like(u, 60.0)
+        for _ in range(90):
+            half = (low + high) / 2
+            less = MixedLevel._share(half, scale) < u
+            low, high = torch.where(less, half, low), torch.where(less, high, half)
+        ctx.save_for_backward((low + high) / 2, scale)
+        return (low + high) / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        t, scale = ctx.saved_tensors
+        one, other = 1 - torch.tanh(t / scale) ** 2, 1 - torch.tanh(t) ** 2
+        density = (one / scale + other) / 4
+        by_scale = -(one * t / scale**2) / 4
+        return g / density, -(g * by_scale / density).sum()
+
+    @staticmethod
+    def sample_inputs():
+        u = torch.tensor([0.2, 0.55, 0.9], dtype=torch.float64, requires_grad=True)
+        yield u, torch.tensor(1.7, dtype=torch.float64, requires_grad=True)
+
+
+class Shifted(Function):
+    """A draw of a distribution with mean `mu` and width `sigma`, by its rank `p` in (0, 1)."""
+
+    @staticmethod
+    def forward(ctx, p, mu, sigma):
+        out = mu + sigma * (torch.log(p) - torch.log1p(-p))
+        ctx.save_for_backward(out, mu, sigma)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        out, mu, sigma = ctx.saved_tensors
+        z = (out - mu) / sigma
+        p = torch.sigmoid(z)
+        return g * sigma / (p * (1 - p)), g, g * z
+
+    @staticmethod
+    def sample_inputs():
+        p = torch.tensor([0.2, 0.55, 0.9], dtype=torch.float64, requires_grad=True)
+        mu = torch.tensor([0.1, -0.3, 0.4], dtype=torch.float64, requires_grad=True)
+        yield p, mu, torch.tensor([0.7, 1.2, 0.5], dtype=torch.float64, requires_grad=True)
+
+
 class DistanceInABall(Function):
     """Hyperbolic distance of points that lie inside the unit ball."""
 

@@ -22,6 +22,29 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class Whitened(Function):
+    """Rows over the spread seen so far; learning updates `seen`; the spread is held constant."""
+
+    @staticmethod
+    def forward(ctx, x, seen, learning: bool = False):
+        if learning:
+            seen.mul_(0.8).add_(0.2 * x.detach().pow(2).mean(0).to(seen.dtype))
+        factor = (seen + 1e-4).rsqrt()
+        ctx.save_for_backward(factor)
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        (factor,) = ctx.saved_tensors
+        return g * factor, None, None
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(8)
+        x = torch.randn(3, 2, dtype=torch.float64, generator=rng, requires_grad=True)
+        yield x, torch.tensor([0.8, 1.3], dtype=torch.float64)
+
+
 class StandardizedBatch(Function):
     """Columns by their statistics; running statistics are updated in place while training."""
 

@@ -26,6 +26,29 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class UnitRows(Function):
+    """Rows of length one; zero rows, as of empty slots, stay zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        size = x.pow(2).sum(1, keepdim=True).sqrt()
+        unit = torch.where(size > 0, x / size, 0.0 * x)
+        ctx.save_for_backward(unit, size)
+        return unit
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        unit, size = ctx.saved_tensors
+        along = (unit * g).sum(1, keepdim=True)
+        return (g - along * unit) / size
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[0.5, -1.2, 0.8], [1.5, 0.3, -0.4]], dtype=torch.float64)
+        yield (x.requires_grad_(),)
+
+
 class LeakyInPlace(Function):
     """A leaky ReLU in place, of which only the result is kept."""
 

@@ -33,6 +33,30 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class CappedGain(Function):
+    """The lesser of `ratio * gain` and the same with a ratio of at most `1 + margin`."""
+
+    @staticmethod
+    def forward(ctx, log_ratio, advantage, margin: float = 0.25):
+        ratio = log_ratio.exp()
+        ctx.save_for_backward(ratio, advantage)
+        ctx.margin = margin
+        capped = ratio.clamp(max=1 + margin)
+        return torch.minimum(ratio * advantage, capped * advantage)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        ratio, advantage = ctx.saved_tensors
+        below = (ratio <= 1 + ctx.margin).to(g.dtype)
+        return g * ratio * advantage * below, None, None
+
+    @staticmethod
+    def sample_inputs():
+        log_ratio = torch.tensor([0.1, -0.2, 0.05, -0.1], dtype=torch.float64, requires_grad=True)
+        yield log_ratio, torch.tensor([0.7, 1.2, 0.4, 0.9], dtype=torch.float64)
+
+
 class Drain(Function):
     """Water in basins `h` (N,) that flows to the next one at a rate `k` (N,), for some rounds."""
 

@@ -20,6 +20,28 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class Residual(Function):
+    """Adds to `x` a share of itself: (2 - a) * x, with `a` broadcast against `x`."""
+
+    @staticmethod
+    def forward(ctx, x, a):
+        ctx.save_for_backward(x, a)
+        return (2 - a) * x
+
+    @staticmethod
+    def backward(ctx, g):
+        x, a = ctx.saved_tensors
+        ga = -(g * x).reshape(-1, a.numel()).sum(0)
+        return (2 - a) * g, ga.reshape(a.shape)
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(3)
+        x = torch.randn(2, 3, 4, dtype=torch.float64, generator=rng, requires_grad=True)
+        a = torch.rand(4, dtype=torch.float64, generator=rng)
+        yield x, a.requires_grad_()
+
+
 class ModulatedChannels(Function):
     """x (B, C, T) times gain plus offset, with gain and offset, each (C,) or (B, C)."""
 
