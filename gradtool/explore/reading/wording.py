@@ -152,7 +152,11 @@ _ANY_TRAILING = re.compile(
 )
 """Matches ``(n, c, *spatial) inputs``, the same of an argument without its name."""
 
-_ANY_LEADING = re.compile(r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim", re.I)
+_ANY_LEADING = re.compile(
+    r"\b(any|arbitrary)\b[^.;]{0,24}\b(leading|batch)\b|\bleading dim"
+    r"|\bor (of )?(a )?batch(es)? of\b",
+    re.I,
+)
 
 _LEARNED = (
     r"(?<!non-)(?<!not )(?<!pre-)"

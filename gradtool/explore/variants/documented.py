@@ -33,8 +33,11 @@ def documented(checkable: Checkable, point: Point, rng: np.random.Generator) -> 
     leading = [at for at in sorted(is_free) if named and point.names[at] in named]
     if named is None and is_free:
         yield _with_axis(point, _alike_in_front(point, sorted(is_free)), rng)
-    for chosen in _alone_and_of_one_rank(point, leading):
+    in_front = _alone_and_of_one_rank(point, leading)
+    for chosen in in_front:
         yield _with_axis(point, chosen, rng)
+    for chosen in in_front[-1:]:
+        yield _with_axis(point, chosen, rng, count=2)
     last = said.with_any_last_axes(point.names)
     trailing = [at for at in sorted(is_free) if point.names[at] in last]
     for chosen in _alone_and_of_one_rank(point, trailing):
@@ -168,11 +171,19 @@ def _is_bound(array: Any) -> bool:
 
 
 def _with_axis(
-    point: Point, chosen: Sequence[int], rng: np.random.Generator, *, is_last: bool = False
+    point: Point,
+    chosen: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    is_last: bool = False,
+    count: int = 1,
 ) -> Variant:
-    """The variant in which arguments of one rank have one more axis."""
+    """The variant in which arguments of one rank have one or two more axes."""
     axis = point.values[chosen[0]].ndim * is_last
-    made = {at: with_axis(point.values[at], axis, rng) for at in chosen}
+    made = {at: point.values[at] for at in chosen}
+    for _ in range(count):
+        made = {at: with_axis(array, axis, rng) for at, array in made.items()}
     names = " and ".join(f"`{point.names[at]}`" for at in chosen)
     verb, where = "has" if len(chosen) == 1 else "have", "last" if is_last else "leading"
-    return Variant(point.having(made), f"{names} {verb} one more {where} axis", may_raise=False)
+    more = f"one more {where} axis" if count == 1 else f"two more {where} axes"
+    return Variant(point.having(made), f"{names} {verb} {more}", may_raise=False)

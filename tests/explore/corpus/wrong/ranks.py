@@ -20,6 +20,25 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class Traces(Function):
+    """The trace of each matrix in `a` (..., n, n)."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a.diagonal(dim1=-2, dim2=-1).sum(-1)
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        eye = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+        return eye * (g[:, None, None] if a.dim() > 2 else g)
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.arange(9.0, dtype=torch.float64).reshape(3, 3).requires_grad_(),)
+
+
 class Residual(Function):
     """Adds to `x` a share of itself: (2 - a) * x, with `a` broadcast against `x`."""
 
