@@ -323,9 +323,10 @@ class _Search:
 
 def _has_others(variant: Variant, point: Point) -> bool:
     """Return True for a variant with a tensor that the case leaves out, or other constants."""
-    more = len(variant.point.tensors) - len(point.tensors)
-    is_same = all(variant.point.values[at] is point.values[at] for at in point.tracked)
-    return more > 0 or (not more and is_same)
+    changed = variant.point
+    if changed.tensors != point.tensors:
+        return len(changed.tensors) > len(point.tensors)
+    return all(changed.values[at] is point.values[at] for at in point.tracked)
 
 
 def _further(
