@@ -70,6 +70,7 @@ from gradtool.explore.variants.indices import (
     repeated,
     segments,
     unsorted,
+    without_last,
 )
 from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
@@ -357,6 +358,9 @@ def of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
     return {
         "counts": lambda: _unless(said.needs_nonzero, counts(function, point)),
         "indices": lambda: _unless(said.needs_distinct, repeated(function, point)),
+        "indices without the last": lambda: _unless(
+            said.needs_distinct, without_last(function, point)
+        ),
         "orders of rows": lambda: reordered(point, draws("orders")),
         "equal keys": lambda: _unless(said.needs_distinct, equal_keys(function, point)),
         "indices from the end": lambda: from_the_end(checkable, point),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice, product
 from typing import Any
@@ -91,8 +92,12 @@ def shapes_beside_scalar(text: str, case: Point) -> dict[str, tuple[int, ...]]:
     """The shapes that a text allows for arguments that may also be one number."""
     ways = stated_shapes(text, case)
     known = symbols(ways[0], case) if ways else {}
+    extents = Counter(extent for _, array in case.continuous() for extent in array.shape)
     found = _one_for_each(text, case)
     for name, axes in scalars_or(text, case.names).items():
+        if len(axes) == 1 and axes[0].isidentifier() and extents:
+            # What no other argument is said to have is likely to be what most of them have.
+            known.setdefault(axes[0], extents.most_common(1)[0][0])
         shape = [_computed(axis, known) for axis in axes]
         if None not in shape:
             found[name] = tuple(each for each in shape if each is not None)

@@ -175,7 +175,8 @@ _LAST_AXIS = re.compile(r"\b(along|over|across) (the|its) (last|final|trailing) 
 """Matches what goes along the last axis, however many come before."""
 
 _BROADCAST = re.compile(
-    r"([^.;,()]*)\(?\b(?:broadcastable|(?:may |can |are )?broadcasts?)\b"
+    r"((?:[^.;,()]*[;,])?\s*(?:any\w*|whatever|it)\b[^.;,()]*|[^.;,()]*)"
+    r"\(?\b(?:broadcastable|(?:may |can |are )?broadcasts?)\b"
     r"|\bbroadcasting of ([^.;()]*)",
     re.I,
 )

@@ -43,18 +43,13 @@ def repeated(function: Any, point: Point) -> Iterator[Variant]:
     names, direct = _only_read(function)
     labels = _compared_with_itself(function)
     may_be_any = wording(function).may_repeat
-    speaks_of_order = wording(function).speaks_of_order or any(map(is_order, point.names))
     for at, array in point.arrays():
         name = point.names[at]
         if array.dtype.kind not in "iu":
             continue
         is_label = name in labels and len(np.unique(array)) == array.size > 1
-        is_free = not is_permutation(array) or _is_paired(point, at) or not speaks_of_order
-        if (
-            is_label
-            or may_be_any
-            or (name in names and is_free and _may_repeat(array, name in direct))
-        ):
+        is_free = name in names and _is_free(function, point, at)
+        if is_label or may_be_any or (is_free and _may_repeat(array, name in direct)):
             yield from _with_repeats(point, at, array)
 
 
@@ -179,6 +174,20 @@ def _with_repeats(point: Point, at: int, array: Array) -> Iterator[Variant]:
     for made in (ends, beside):
         if made.size > 2 or made is ends:
             yield Variant(point.having({at: made}), f"`{point.names[at]}` has a repeated entry")
+
+
+def without_last(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants whose largest index does not occur: not all places have to be read."""
+    names, _ = _only_read(function)
+    for at, array in point.arrays():
+        if array.dtype.kind not in "iu" or point.names[at] not in names or not array.size:
+            continue
+        largest, least = array.max(), array.min()
+        is_in_order = bool((np.diff(array.reshape(-1)) >= 0).all())
+        if least < largest and not is_in_order and _is_free(function, point, at):
+            made = np.where(array == largest, least, array).astype(array.dtype)
+            change = f"`{point.names[at]}` has no {largest}"
+            yield Variant(point.having({at: made}), change, may_raise=False)
 
 
 def regrouped(function: Any, point: Point, *, may_be_empty: bool) -> Iterator[Variant]:
@@ -353,6 +362,13 @@ def _may_repeat(array: Array, is_index: bool) -> bool:
     is_distinct = flat.size > 1 and len(np.unique(flat)) == flat.size
     is_sorted = bool((np.diff(flat) > 0).all())
     return is_distinct and (is_index or not is_sorted)
+
+
+def _is_free(function: Any, point: Point, at: int) -> bool:
+    """Return True for indices that need not be a permutation."""
+    if not is_permutation(point.values[at]) or _is_paired(point, at):
+        return True
+    return not (wording(function).speaks_of_order or any(map(is_order, point.names)))
 
 
 def _is_paired(point: Point, at: int) -> bool:

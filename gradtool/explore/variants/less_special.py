@@ -125,4 +125,5 @@ def with_gradient(function: Any, point: Point, at: int, *, may_raise: bool = Tru
         may_lack=None if is_learned else at,
         is_learned=at if is_learned else None,
         may_raise=may_raise,
+        is_less_special=True,
     )

@@ -14,6 +14,36 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class GainOfNorm(Function):
+    """The sum of `x` over its norm, times a gain."""
+
+    @staticmethod
+    def forward(x, gain):
+        return gain * x.sum() / x.norm()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, gain = ctx.saved_tensors
+        size, total = x.norm(), x.sum()
+        return g * gain * (1 / size - total * x / size**3), g * total / size
+
+    @staticmethod
+    def jvp(ctx, tx, tgain):
+        x, gain = ctx.saved_tensors
+        size = x.norm()
+        return gain * (tx.sum() / size - x.sum() * (x * tx).sum() / size**3)
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([0.5, -1.2, 0.8], dtype=torch.float64, requires_grad=True)
+        yield x, torch.tensor(1.3, dtype=torch.float64)
+
+
 class CosineOfUnitRows(Function):
     """Cosine of the angle between rows, with a jvp."""
 

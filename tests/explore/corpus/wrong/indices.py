@@ -20,6 +20,30 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class PickedRows(Function):
+    """Rows of `x` (n, d) that `at` picks, each times its weight `w`."""
+
+    @staticmethod
+    def forward(ctx, x, at, w):
+        ctx.save_for_backward(x, at, w)
+        return w[:, None] * x[at]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, at, w = ctx.saved_tensors
+        rows = int(at.max()) + 1
+        gx = x.new_zeros(rows, x.shape[1]).index_add_(0, at, w[:, None] * g)
+        return gx, None, (g * x[at]).sum(1)
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(7)
+        x = torch.randn(3, 2, dtype=torch.float64, generator=rng, requires_grad=True)
+        w = torch.tensor([0.5, 1.5, -0.7, 0.9], dtype=torch.float64, requires_grad=True)
+        yield x, torch.tensor([1, 0, 2, 1]), w
+
+
 class MeanOfSenders(Function):
     """Mean over the edges that arrive at a node; one without any gets zeros."""
 

@@ -20,6 +20,53 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class Weighed(Function):
+    """Mean of the squares of `x` (batch, time), weighed by step.
+
+    `w` weighs the steps; any shape that broadcasts to (batch, time) will do.
+    """
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (w * x * x).sum() / x.shape[0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return 2 * g * w * x / x.shape[0], (g * x * x / x.shape[0]).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(5)
+        x = torch.randn(3, 4, dtype=torch.float64, generator=rng, requires_grad=True)
+        yield x, torch.tensor([1.0, 0.8, 0.6, 0.4], dtype=torch.float64, requires_grad=True)
+
+
+class Damped(Function):
+    """Logarithm of the determinant of `k` + damp * I; damp: 0-d tensor, or (n,), one per row."""
+
+    @staticmethod
+    def forward(ctx, k, damp):
+        full = k + torch.diag_embed(damp.expand(k.shape[0]))
+        ctx.save_for_backward(torch.linalg.inv(full), damp)
+        return torch.linalg.slogdet(full)[1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        inverse, damp = ctx.saved_tensors
+        return g * inverse.T, g * inverse.trace().expand_as(damp)
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(6)
+        k = torch.randn(3, 3, dtype=torch.float64, generator=rng)
+        damp = torch.tensor(2.5, dtype=torch.float64, requires_grad=True)
+        yield (k + 2 * torch.eye(3, dtype=torch.float64)).requires_grad_(), damp
+
+
 class Traces(Function):
     """The trace of each matrix in `a` (..., n, n)."""
 
