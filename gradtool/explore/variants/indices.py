@@ -184,7 +184,9 @@ def without_last(function: Any, point: Point) -> Iterator[Variant]:
             continue
         largest, least = array.max(), array.min()
         is_in_order = bool((np.diff(array.reshape(-1)) >= 0).all())
-        if least < largest and not is_in_order and _is_free(function, point, at):
+        is_ranking = array.ndim > 1 and is_permutation_along_some_axis(array)
+        is_bound = is_in_order or is_ranking or not _is_free(function, point, at)
+        if least < largest and not is_bound:
             made = np.where(array == largest, least, array).astype(array.dtype)
             change = f"`{point.names[at]}` has no {largest}"
             yield Variant(point.having({at: made}), change, may_raise=False)
