@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import doctest
 from collections.abc import Iterator
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -23,6 +22,8 @@ def examples(tree: ast.Module, name: str) -> Iterator[ast.Module]:
 
 def _code(text: str, line: int) -> str:
     """The code of the examples in a text that begins at a line, with blank lines around it."""
+    import doctest  # It loads a debugger and `unittest`.
+
     lines: list[str] = []
     for example in doctest.DocTestParser().get_examples(text):
         lines += [""] * (line + example.lineno - 1 - len(lines))
