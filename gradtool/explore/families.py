@@ -38,6 +38,7 @@ from gradtool.explore.reading.comparisons import (
 from gradtool.explore.reading.components import component_axes
 from gradtool.explore.reading.constraints import constraints
 from gradtool.explore.reading.index_uses import may_repeat_when_longer, sorted_arguments
+from gradtool.explore.reading.kernels import documentation_of_kernels
 from gradtool.explore.reading.mask_dtypes import mask_dtypes
 from gradtool.explore.reading.mentioned_values import mentioned, speaks_of_infinity
 from gradtool.explore.reading.names import is_axis
@@ -157,8 +158,9 @@ def kept_by(checkable: Checkable, point: Point, points: Sequence[Point]) -> Test
     """
     # Docstrings also state values of what a case leaves at its default.
     cases = [*points, with_defaults(point, checkable.parameters())]
-    text = wording(checkable.obj).docstrings
-    kept = constraints(text, trees(checkable.obj), point, cases)
+    function = checkable.obj
+    text = f"{wording(function).docstrings}\n{documentation_of_kernels(function)}"
+    kept = constraints(text, trees(function), point, cases)
     return lambda variant: all(holds(variant.point) for holds in kept)
 
 

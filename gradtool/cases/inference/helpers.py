@@ -43,7 +43,7 @@ def helpers_of(
         name = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
         if name in own:
             found[name] = Helper(own[name], ast.get_source_segment(text, own[name]) or "")
-        elif name and (made := _imported(_called(name, namespace), _LEVELS)):
+        elif name and (made := _imported(called(name, namespace), _LEVELS)):
             found[name] = made
     return found
 
@@ -52,7 +52,7 @@ _LEVELS = 2
 """Calls that are followed from forward through functions of other files."""
 
 
-def _called(name: str, namespace: Mapping[str, Any]) -> Any:
+def called(name: str, namespace: Mapping[str, Any]) -> Any:
     """The function of a name, or of a module: ``kernels.add``. None if there is none."""
     first, *rest = name.split(".")
     found = namespace.get(first)
@@ -72,7 +72,7 @@ def _imported(function: Any, levels: int) -> Helper | None:
         return None
     calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
     names = dict.fromkeys(ast.unparse(each.func) for each in calls)
-    made = {name: _imported(_called(name, function.__globals__), levels - 1) for name in names}
+    made = {name: _imported(called(name, function.__globals__), levels - 1) for name in names}
     return Helper(node, text, {name: each for name, each in made.items() if each is not None})
 
 
