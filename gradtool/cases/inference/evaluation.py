@@ -47,6 +47,8 @@ class Place(msgspec.Struct, frozen=True):
     owner: ast.ClassDef | None
     namespace: Mapping[str, Any]
     """The globals of the module if it is imported; otherwise PyTorch and the like alone."""
+    is_held: bool = False
+    """What is called is an attribute that may be one of several Functions."""
 
 
 def outside() -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.parsed_source import parsed
+from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.examples import examples
 from gradtool.cases.inference.evaluation import MISSING, Place, Scope, assigned, outside, value_at
 
@@ -116,10 +117,11 @@ def _places(tree: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterat
         node: ast.AST, scope: Scope, owner: ast.ClassDef | None, held: frozenset[str]
     ) -> Iterator[Place]:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Call) and (
-                call := _call_of(child, scope, {name, *held}, aliases)
-            ):
-                yield Place(call, tree, scope, owner, namespace)
+            if isinstance(child, ast.Call):
+                own = _call_of(child, scope, {name}, aliases)
+                call = own or _call_of(child, scope, held, set())
+                if call:
+                    yield Place(call, tree, scope, owner, namespace, is_held=own is None)
             inner = child if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else scope
             around = child if isinstance(child, ast.ClassDef) else owner
             is_new = inner is not scope or around is not owner
@@ -179,5 +181,7 @@ def _arguments(place: Place, names: tuple[str, ...]) -> Iterator[tuple[str, Any]
         if isinstance(node, ast.Starred):
             return
         value = value_at(place, node)
-        if value is not MISSING:
+        # A layer with another of several Functions may have tensors of other shapes.
+        is_of_other = place.is_held and isinstance(value, library().Tensor)
+        if value is not MISSING and not is_of_other:
             yield name, value
