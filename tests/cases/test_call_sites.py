@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import gradtool.engine as torch
 from gradtool import Function
-from gradtool.cases.inference.calls.call_sites import module_source
+from gradtool.cases.inference.calls.call_sites import call_sites, module_source
 
 
 class One(Function):
@@ -20,6 +21,22 @@ class Other(Function):
         return x * 3
 
 
+class Fast(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: Any, as_counts: bool) -> Any:
+        return x * scale if as_counts else x
+
+
+class Layer:
+    def __init__(self, *, wide: bool = False, as_counts: bool = True) -> None:
+        self.op = Other if wide else Fast
+        self.scale = torch.ones(3)
+        self.as_counts = as_counts
+
+    def __call__(self, x: Any) -> Any:
+        return self.op.apply(x, self.scale, self.as_counts)
+
+
 def test_a_module_is_parsed_once_for_all_its_functions() -> None:
     tree, text = module_source(One)
     assert tree is not None
@@ -29,3 +46,10 @@ def test_a_module_is_parsed_once_for_all_its_functions() -> None:
 
 def test_what_has_no_source_has_no_tree() -> None:
     assert module_source(len) == (None, "")
+
+
+def test_a_layer_that_may_hold_another_function_shows_flags_but_no_tensors() -> None:
+    tree, _ = module_source(Fast)
+    assert tree is not None
+    (site,) = call_sites(Fast, tree, ("x", "scale", "as_counts"))
+    assert site.values == {"as_counts": True}
