@@ -288,13 +288,21 @@ def repeat_interleave(
         return _each_repeated(x, repeats, dim)
     extent = x.shape[dim]
     counts = to_numpy(repeats._array) if isinstance(repeats, Tensor) else np.asarray(repeats)
+    _require_counts(counts, dim, extent)
+    repeated = np.repeat(np.arange(extent), np.broadcast_to(counts, (extent,)))
+    return index_select(x, dim, x.new_tensor(repeated, dtype=_dtypes.int64))
+
+
+def _require_counts(counts: Any, dim: int, extent: int) -> None:
+    if counts.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if counts.ndim == 1 and counts.size not in (1, extent):
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({dim}) = {extent}"
         )
-    repeated = np.repeat(np.arange(extent), np.broadcast_to(counts, (extent,)))
-    return index_select(x, dim, x.new_tensor(repeated, dtype=_dtypes.int64))
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
 
 
 def _each_repeated(x: Tensor, repeats: int, dim: int) -> Tensor:
