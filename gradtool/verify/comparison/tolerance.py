@@ -45,7 +45,7 @@ class LargestMoves(NamedTuple):
 
     @classmethod
     def of(cls, matrices: Sequence[FloatArray], reaches: Sequence[FloatArray]) -> LargestMoves:
-        """Those of Jacobians with a reach for each column."""
+        """Measure Jacobians, with a reach for each of their columns."""
         sizes = [np.abs(matrix) for matrix in matrices]
         with np.errstate(over="ignore"):
             moves = [size * reach for size, reach in zip(sizes, reaches, strict=True)]
