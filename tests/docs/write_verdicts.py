@@ -303,6 +303,9 @@ The figure shows the errors of all rungs. As the step shrinks, the error of each
 its own slope until it meets the noise divided by the step; from there on, it rises with that noise.
 Extrapolated values are best at much larger steps, so the noise is divided by a larger number.
 
+An entry far smaller than the others of its array, such as 1e-180 beside 1, is first tried on a
+ladder of its own size, which is only ever used to let a gradient pass.
+
 ## 5. The value and its error
 
 The oracle does not know the true derivative, so it cannot see these errors. It takes the rung with
