@@ -8,7 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from gradtool.adapters.common.random_state import generator_state, set_generator_state
+from gradtool.adapters.common.random_state import (
+    generator_state,
+    global_generators,
+    set_generator_state,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -54,3 +58,15 @@ def test_another_generator_in_the_place_of_the_first_is_seen_and_asked() -> None
     assert generator_state() != other
     set_generator_state(other)
     assert np.random.rand() == first
+
+
+def test_the_state_of_a_new_seed_is_not_read_and_can_be_set_again() -> None:
+    with global_generators(5):
+        seeded = generator_state()
+        assert seeded.numpy.full is None
+        drawn = np.random.rand(3), np.random.randn(3)
+        assert generator_state() != seeded
+        set_generator_state(seeded)
+        assert generator_state() == seeded
+        np.testing.assert_array_equal(np.random.rand(3), drawn[0])
+        np.testing.assert_array_equal(np.random.randn(3), drawn[1])

@@ -46,8 +46,7 @@ def global_generators(seed: int) -> Iterator[None]:
     torch = library().torch
     before, of_library = generator_state(), torch.get_rng_state()
     random.seed(seed)
-    # NumPy's legacy generator takes 32 bits only.
-    np.random.seed(seed % 2**32)
+    _seed_numpy(seed)
     torch.manual_seed(seed)
     try:
         yield
@@ -73,6 +72,15 @@ class _NumPyState:
     has_gauss: int
     """True if it holds a normal number that is drawn already."""
     full: Any = field(compare=False)
+    """What NumPy itself says of it; None for a new seed, of which `memory` says all."""
+
+    def read(self) -> Any:
+        """The state as NumPy takes it."""
+        if self.full is not None:
+            return self.full
+        *key, position = np.frombuffer(self.memory, np.uint32)
+        state = {"key": np.array(key, np.uint32), "pos": int(position)}
+        return {"bit_generator": "MT19937", "state": state, "has_gauss": 0, "gauss": 0.0}
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,7 @@ def set_generator_state(state: GeneratorState) -> None:
     """Set the state of the generators of Python and NumPy."""
     global _last
     random.setstate(state.python.full)
-    np.random.set_state(state.numpy.full)
+    np.random.set_state(state.numpy.read())
     _last = state.numpy
 
 
@@ -135,6 +143,15 @@ def _python_state() -> _PythonState:
     if last is None or (last.memory, last.normal) != (memory, normal):
         last = _last_of_python = _PythonState(memory, normal, random.getstate())
     return last
+
+
+def _seed_numpy(seed: int) -> None:
+    """Seed NumPy's global generator, whose state then need not be read before it is drawn from."""
+    global _last
+    np.random.seed(seed % 2**32)  # It takes 32 bits only.
+    generator: Any = np.random.get_bit_generator()  # type: ignore[attr-defined]  # it is public
+    held = _memory(generator)
+    _last = None if held is None else _NumPyState(id(generator), held.raw, 0, None)
 
 
 def _numpy_state() -> _NumPyState:
