@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gradtool.explore.reading.names import is_level
+from gradtool.explore.reading.names import is_level, is_position
 
 _TOKEN = re.compile(
     r"[-+\u2212]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?|-(?:pi|inf)\b|[A-Za-z_]\w*(?:-[A-Za-z]\w*)*"
@@ -203,6 +203,8 @@ def _after(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[Condition
         yield inner
         return
     sign, length = _sign(rest)
+    if sign == "!=" and is_position("".join(rest[length : length + 1])):
+        return  # That is what is left out, not what is not allowed.
     if sign is not None:
         yield from _bounds(sign, rest[length:])
         return

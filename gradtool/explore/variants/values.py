@@ -36,6 +36,9 @@ _MIXED = (1.0, 6.0, 0.1, 2.5, 0.6)
 _NEARLY_ONE = 0.95
 """A norm at which powers of a matrix decay slowly."""
 
+_UNSATURATED = 0.125
+"""Factor by which values are so small that a bounded function is nearly linear there."""
+
 _MODERATE_SCALES = (4.0, 2.0)
 
 
@@ -158,6 +161,13 @@ def larger(point: Point) -> Iterator[Variant]:
             scaled = point.values[at] * (_NEARLY_ONE / norm)
             change = f"the norm of `{point.names[at]}` is {_NEARLY_ONE:g}"
             yield Variant(point.having({at: scaled}), change)
+            # Where a bounded function saturates, it contracts by itself.
+            small = {
+                other: restored(array, array * _UNSATURATED)
+                for other, array in point.continuous()
+                if other != at and other in point.tracked and is_scalable(array)
+            }
+            yield Variant(point.having({**small, at: scaled}), f"{change}, and others are small")
     for scale in _MODERATE_SCALES:
         for at in movable_tensors(point):
             array = point.values[at]

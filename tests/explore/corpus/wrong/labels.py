@@ -17,6 +17,30 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class MeanOverMarked(Function):
+    """Mean of the negative log-probabilities of the labels with label != skip_index."""
+
+    @staticmethod
+    def forward(ctx, logp, label, skip_index=-1):
+        counts = label != skip_index
+        at = torch.where(counts, label, 0)
+        ctx.save_for_backward(logp, at, counts)
+        chosen = logp.gather(1, at[:, None])[:, 0]
+        return -(chosen * counts).sum() / counts.sum().clamp(min=1)
+
+    @staticmethod
+    def backward(ctx, g):
+        logp, at, counts = ctx.saved_tensors
+        share = -g * counts / at.numel()
+        return torch.zeros_like(logp).scatter(1, at[:, None], share[:, None]), None, None
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(2)
+        logp = torch.randn(4, 3, dtype=torch.float64, generator=rng, requires_grad=True)
+        yield logp, torch.tensor([1, 0, 2, 1])
+
+
 class LossOfLiveRows(Function):
     """A loss of the valid entries, averaged over the rows that have at least one of them."""
 

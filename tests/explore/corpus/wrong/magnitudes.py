@@ -612,3 +612,33 @@ class SoftClipInside(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(3, 4),)
+
+
+class Settled(Function):
+    """State at which tanh(A s + b) leaves s unchanged; gradient by the implicit function."""
+
+    @staticmethod
+    def forward(ctx, a, b, rounds: int = 300):
+        s = torch.zeros_like(b)
+        for _ in range(rounds):
+            s = torch.tanh(a @ s + b)
+        ctx.save_for_backward(a, s)
+        return s
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, s = ctx.saved_tensors
+        slope = 1 - s * s
+        adjoint = g
+        for _ in range(18):
+            adjoint = g + a.T @ (slope * adjoint)
+        by_b = slope * adjoint
+        return by_b[:, None] * s, by_b, None
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(9)
+        a = 0.05 * torch.randn(3, 3, dtype=torch.float64, generator=rng)
+        b = torch.tensor([1.2, -1.5, 0.9], dtype=torch.float64, requires_grad=True)
+        yield a.requires_grad_(), b
