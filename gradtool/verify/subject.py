@@ -21,6 +21,7 @@ from gradtool.verify.comparison.one_triangle import read_by_triangle
 from gradtool.verify.comparison.projection import passes
 from gradtool.verify.diagnosis import gated_gradients
 from gradtool.verify.diagnosis.low_precision import PrecisionLoss, low_precision_gradients
+from gradtool.verify.diagnosis.methods import takes_softplus
 from gradtool.verify.diagnosis.repaired_backward import Repairs
 from gradtool.verify.diagnosis.starting_points import is_starting_point
 from gradtool.verify.diagnosis.surrogate_gradients import surrogates
@@ -33,6 +34,7 @@ from gradtool.verify.protocol.observation import Array, ChangedByJvp, Cotangents
 from gradtool.verify.protocol.stand_in import WithForwardOf
 from gradtool.verify.randomness import generator, shifted, signed
 from gradtool.verify.thresholds.comparison import (
+    LEFT_OUT_BY_SOFTPLUS,
     TELLING_TOLERANCE,
     THIRD_DERIVATIVE_ROUNDINGS,
     THIRD_DERIVATIVE_RTOL,
@@ -534,6 +536,10 @@ class Subject:
             symmetric=symmetric,
         )
 
+    @cached_property
+    def _left_out(self) -> float:
+        return LEFT_OUT_BY_SOFTPLUS if takes_softplus(self.function.lines) else 0.0
+
     def _derivatives(
         self,
         function: Differentiable,
@@ -557,6 +563,7 @@ class Subject:
             cancellation_scale=cancellation_scale,
             atol=self._atol,
             rtol=self._rtol if rtol is None else rtol,
+            left_out=self._left_out if ungraphed else 0.0,
             symmetric=symmetric,
         )
         if recorded is not None and quickly:

@@ -241,14 +241,19 @@ def step_of_integers(function: Any) -> int:
 
 
 def _takes_pairs(tree: ast.AST) -> bool:
-    """Return True for code that takes every second entry up to a number that has a name."""
-    return any(
-        isinstance(node, ast.Slice)
-        and isinstance(node.upper, ast.Name)
+    """Return True for code that takes every second entry, from both the first and the second one.
+
+    Or up to a number that has a name.
+    """
+    slices = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Slice)
         and isinstance(node.step, ast.Constant)
         and node.step.value == 2
-        for node in ast.walk(tree)
-    )
+    ]
+    starts = {ast.unparse(node.lower) if node.lower else "0" for node in slices}
+    return {"0", "1"} <= starts or any(isinstance(node.upper, ast.Name) for node in slices)
 
 
 def words(function: Any, given: Mapping[str, Any]) -> dict[str, list[str]]:

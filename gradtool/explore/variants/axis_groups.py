@@ -183,20 +183,34 @@ def _named_parts(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> I
             yield replace(made, numbers=of_name or made.numbers)
 
 
-def pairs(group: AxisGroup, names: Mapping[Axis, str]) -> Iterator[tuple[Axis, ...]]:
+def pairs(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> Iterator[tuple[Axis, ...]]:
     """Yield two axes of different tensors, or all but two, of a group in which few have names.
 
-    A batch and a table may be equally long by chance.
+    A batch and a table may be equally long by chance. Tensors with the same two names and another
+    number, as `q1` and `k1` beside `q2` and `k2`, are parts of one kind.
     """
     nameless = [axis for axis in group.axes if axis not in names]
     if len(nameless) < 3 or len(group.axes) < 4:
         return
     chosen = [pair for pair in combinations(nameless, 2) if pair[0][0] != pair[1][0]]
+    numbered = _numbered(point)
+    if len(set(numbered.values())) > 1:
+        chosen = [pair for pair in chosen if not {at for at, _ in pair} <= numbered.keys()]
     # Axes at the same place first, as those of a batch are.
     chosen.sort(key=lambda pair: pair[0][1] != pair[1][1])
     for pair in chosen[:_MOST_PAIRS]:
         yield pair
         yield tuple(axis for axis in group.axes if axis not in pair)
+
+
+def _numbered(point: Point) -> dict[int, str]:
+    """Map tensors to their names without a number, of which another one has the same."""
+    stems = {at: point.names[at].rstrip("0123456789") for at in point.tensors}
+    return {
+        at: stem
+        for at, stem in stems.items()
+        if stem != point.names[at] and list(stems.values()).count(stem) > 1
+    }
 
 
 def _is_equal(number: Any, extent: int) -> bool:

@@ -304,7 +304,7 @@ def _in_pairs(
 ) -> Iterator[Variant]:
     """Yield variants in which two axes are longer than others of their group, or the others are."""
     if not group.others:
-        for axes in pairs(group, known.names):
+        for axes in pairs(point, group, known.names):
             yield from _part(point, group, axes, group.extent + 1, rng, known.repeats)
 
 

@@ -95,6 +95,7 @@ class Derivatives:
             difference of: what it changes by less than their roundings is nothing.
         atol: Overrides the default absolute tolerance.
         rtol: Overrides the default relative tolerance.
+        left_out: Part of the largest second derivative that an operation of forward leaves out.
         recorded: The same function, differentiated by the steps of forward; None to rely on
             evaluations alone.
         projected: Compare a few random products of the outputs, whatever their number.
@@ -113,6 +114,7 @@ class Derivatives:
         cancellation_scale: FloatArray | None = None,
         atol: float | None = None,
         rtol: float | None = None,
+        left_out: float = 0.0,
         symmetric: Collection[int] = (),
     ) -> None:
         self.function = function
@@ -124,6 +126,7 @@ class Derivatives:
         self.cancellation_scale = cancellation_scale
         self._atol = atol
         self.rtol = rtol
+        self.left_out = left_out
         self.symmetric = frozenset(symmetric)
         self._comparisons: dict[int, Comparison] = {}
         self._at_once = True
@@ -268,6 +271,7 @@ class Derivatives:
             largest=self._largest_moves.at(self.reaches[argument]),
             resting=self._resting / np.maximum(self.reaches[argument], 1.0),
             cancels=self.ungraphed,
+            left_out=self.left_out,
             atol=self._atol,
             rtol=self.rtol,
         )

@@ -86,6 +86,8 @@ class Tolerance(msgspec.Struct, frozen=True):
     """
     jitter: FloatArray | float = 0.0
     """The sensitivity of each entry of the analytic side to rounding."""
+    left_out: float = 0.0
+    """Part of the largest second derivative that an operation of forward leaves out."""
     atol: float | None = None
     rtol: float | None = None
 
@@ -117,7 +119,9 @@ class Tolerance(msgspec.Struct, frozen=True):
 
     def cancellation_tolerance(self) -> FloatArray:
         """Return for each entry the size that cancellation may have lost for good."""
-        return self.zero_tolerance() if self.cancels else np.zeros((len(self.eps), 1))
+        if not self.cancels:
+            return np.zeros((len(self.eps), 1))
+        return np.asarray(self.zero_tolerance() + self.left_out * self.largest)
 
     def zero_tolerance(self) -> FloatArray:
         """Return for each entry the largest value that passes for an exact zero."""

@@ -23,6 +23,13 @@ def method_trees(
                 yield found
 
 
+def takes_softplus(lines: Collection[SourceLine]) -> bool:
+    """Return True for a forward that calls ``softplus``, which has a limit of its own."""
+    trees = method_trees(lines, ("forward", "setup_context"))
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return any(isinstance(node, ast.Attribute) and node.attr == "softplus" for node in nodes)
+
+
 def module_tree(path: str) -> ast.Module | None:
     """The syntax tree of a module; None where its source cannot be had."""
     return _parsed("".join(linecache.getlines(path)))

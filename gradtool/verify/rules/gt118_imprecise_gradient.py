@@ -90,9 +90,9 @@ from gradtool.verify.diagnosis.imprecision import (
     imprecise_gradients,
     is_of_default_dtype,
 )
-from gradtool.verify.diagnosis.methods import method_trees, module_tree
+from gradtool.verify.diagnosis.methods import module_tree, takes_softplus
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
-from gradtool.verify.thresholds.rules import LEFT_OUT_BY_SOFTPLUS
+from gradtool.verify.thresholds.comparison import LEFT_OUT_BY_SOFTPLUS
 from gradtool.verify.wording import apart, share
 
 if TYPE_CHECKING:
@@ -121,18 +121,12 @@ def _check(subject: Subject) -> Answer:
 def _flaws(subject: Subject) -> Iterator[Flaw]:
     at, comparisons = subject.given.at, subject.given.comparisons
     for found in imprecise_gradients(at, comparisons, subject.seed):
-        if found.part < LEFT_OUT_BY_SOFTPLUS and _takes_softplus(subject):
+        if found.part < LEFT_OUT_BY_SOFTPLUS and takes_softplus(subject.function.lines):
             continue
         if is_of_default_dtype(at, found):
             yield _flaw(subject, found, rounded=True)
         else:
             yield _flaw(subject, found, constant=truncated_constant(subject.function.lines))
-
-
-def _takes_softplus(subject: Subject) -> bool:
-    trees = method_trees(subject.function.lines, ("forward", "setup_context"))
-    nodes = (node for tree in trees for node in ast.walk(tree))
-    return any(isinstance(node, ast.Attribute) and node.attr == "softplus" for node in nodes)
 
 
 def _flaw(

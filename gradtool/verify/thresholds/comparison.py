@@ -265,3 +265,9 @@ PROJECTED_SPREAD = 1e-12
 directions of the others' size; of a million normal numbers none is. Doubled or halved: nothing but
 arrays of such numbers.
 """
+
+LEFT_OUT_BY_SOFTPLUS = 4e-9
+"""Unit: part of an entry. Beyond 20, `softplus` takes its argument for its value and so leaves out
+e**-20, 2e-9: a sigmoid is as good a derivative as one. Doubled: mistakes of 8e-9 beside a softplus
+pass. Halved: right gradients are reported (GT118).
+"""

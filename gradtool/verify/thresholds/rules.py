@@ -297,12 +297,6 @@ IMPRECISE_UNSTEADY = 0.1
 last digits. Doubled or halved: nothing in the zoo; roundings change by all of their size.
 """
 
-LEFT_OUT_BY_SOFTPLUS = 4e-9
-"""Unit: part of an entry. Beyond 20, `softplus` takes its argument for its value and so leaves out
-e**-20, 2e-9: a sigmoid is as good a derivative as one. Doubled: mistakes of 8e-9 beside a softplus
-pass. Halved: right gradients are reported (GT118).
-"""
-
 SAME_CONSTANT = 1e-3
 """Unit: part of the number. A constant with three digits or more may be another one cut short.
 Doubled: 0.5 and 0.501 are taken for one constant. Halved: 0.798 for 0.79788 is not named.

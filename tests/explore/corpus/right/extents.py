@@ -20,6 +20,64 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class TwoScores(Function):
+    """Weights by the first queries and keys less those by the second, times the values."""
+
+    @staticmethod
+    def _weights(q, k):
+        return torch.softmax(q @ k.T / q.shape[1] ** 0.5, 1)
+
+    @staticmethod
+    def forward(ctx, q1, k1, q2, k2, v):
+        ctx.save_for_backward(q1, k1, q2, k2, v)
+        return (TwoScores._weights(q1, k1) - TwoScores._weights(q2, k2)) @ v
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        q1, k1, q2, k2, v = ctx.saved_tensors
+        one, two = TwoScores._weights(q1, k1), TwoScores._weights(q2, k2)
+        scale, gw = q1.shape[1] ** -0.5, g @ v.T
+        s1 = scale * one * (gw - (gw * one).sum(1, keepdim=True))
+        s2 = -scale * two * (gw - (gw * two).sum(1, keepdim=True))
+        return s1 @ k1, s1.T @ q1, s2 @ k2, s2.T @ q2, (one - two).T @ g
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(21)
+        shapes = [(3, 2)] * 4 + [(3, 4)]
+        yield tuple(
+            torch.randn(*shape, dtype=torch.float64, generator=rng, requires_grad=True)
+            for shape in shapes
+        )
+
+
+class TurnedFirst(Function):
+    """Turns pairs of neighbors among the first `count` features of each row by an angle of one."""
+
+    @staticmethod
+    def _turn(x, c, s):
+        even, odd = x[..., ::2], x[..., 1::2]
+        return torch.stack([even * c - odd * s, even * s + odd * c], -1).flatten(-2)
+
+    @staticmethod
+    def forward(ctx, x, count=None):
+        ctx.count = x.shape[-1] if count is None else count
+        part, rest = x[..., : ctx.count], x[..., ctx.count :]
+        return torch.cat([TurnedFirst._turn(part, 0.6, 0.8), rest], -1)
+
+    @staticmethod
+    def backward(ctx, g):
+        part, rest = g[..., : ctx.count], g[..., ctx.count :]
+        return torch.cat([TurnedFirst._turn(part, 0.6, -0.8), rest], -1), None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.arange(12.0, dtype=torch.float64).reshape(2, 6) / 7
+        yield (x.clone().requires_grad_(),)
+        yield x.clone().requires_grad_(), 4
+
+
 class WeighedLosses(Function):
     """The sum of any number of losses, each weighed by its uncertainty."""
 
