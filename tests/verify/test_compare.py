@@ -50,6 +50,13 @@ def test_given_tolerances():
     assert _decide(1.0, 1.0, 1e-2, atol=0.1) == Decision.PASS
 
 
+def test_a_second_derivative_may_be_what_an_operation_leaves_out():
+    options = {"cancels": True, "largest": 2.5}
+    assert _decide(4e-12, 0.0, 1e-20, **options) == Decision.FAIL
+    assert _decide(4e-12, 0.0, 1e-20, left_out=4e-9, **options) == Decision.PASS
+    assert _decide(4e-8, 0.0, 1e-20, left_out=4e-9, **options) == Decision.FAIL
+
+
 @pytest.mark.parametrize(
     ("analytic", "slopes", "expected"),
     [

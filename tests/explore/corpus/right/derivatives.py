@@ -16,27 +16,6 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
-class SmoothPinball(Function):
-    """Smoothed loss of a quantile: share * gap + width * softplus(-gap / width)."""
-
-    @staticmethod
-    def forward(ctx, gap, share, width=0.1):
-        ctx.save_for_backward(gap, share)
-        ctx.width = width
-        return share * gap + width * torch.nn.functional.softplus(-gap / width)
-
-    @staticmethod
-    def backward(ctx, g):
-        gap, share = ctx.saved_tensors
-        below = torch.sigmoid(-gap / ctx.width)
-        return g * (share - below), None, None
-
-    @staticmethod
-    def sample_inputs():
-        gap = torch.tensor([0.02, -0.3, -2.9, 1.5], dtype=torch.float64, requires_grad=True)
-        yield gap, torch.tensor([0.1, 0.5, 0.9, 0.5], dtype=torch.float64)
-
-
 class RatioMask(Function):
     """A complex spectrum times mask * exp(gain); mask real or complex."""
 

@@ -53,22 +53,22 @@ class TwoScores(Function):
 
 
 class TurnedFirst(Function):
-    """Turns pairs of neighbors among the first `count` features of each row by an angle of one."""
+    """Turns pairs of neighbors among the first `turned` features of each row by an angle of one."""
 
     @staticmethod
     def _turn(x, c, s):
-        even, odd = x[..., ::2], x[..., 1::2]
-        return torch.stack([even * c - odd * s, even * s + odd * c], -1).flatten(-2)
+        one, two = x[..., ::2], x[..., 1::2]
+        return torch.stack([one * c - two * s, one * s + two * c], -1).flatten(-2)
 
     @staticmethod
-    def forward(ctx, x, count=None):
-        ctx.count = x.shape[-1] if count is None else count
-        part, rest = x[..., : ctx.count], x[..., ctx.count :]
+    def forward(ctx, x, turned=None):
+        ctx.turned = x.shape[-1] if turned is None else turned
+        part, rest = x[..., : ctx.turned], x[..., ctx.turned :]
         return torch.cat([TurnedFirst._turn(part, 0.6, 0.8), rest], -1)
 
     @staticmethod
     def backward(ctx, g):
-        part, rest = g[..., : ctx.count], g[..., ctx.count :]
+        part, rest = g[..., : ctx.turned], g[..., ctx.turned :]
         return torch.cat([TurnedFirst._turn(part, 0.6, -0.8), rest], -1), None
 
     @staticmethod
