@@ -25,6 +25,7 @@ from gradtool.explore.reading.arithmetic import (
     exponents,
     is_exact_near_zero,
     keeps_bytes,
+    reads_memory,
 )
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.comparisons import (
@@ -262,13 +263,15 @@ def _extents(
     checkable: Checkable, case: ResolvedCase, full: Point, points: Sequence[Point]
 ) -> Extents:
     """Knowledge of the axes of the arguments."""
-    function = checkable.obj
+    function, is_strided = checkable.obj, reads_memory(checkable.obj)
     return Extents(
         blocks=(*blocks(function), *integers(full)),
         fixed=component_axes(function, full)
         | _chosen_axes(case, full)
         | one_for_each(full, checkable.parameters()),
-        names=axis_names(function, full),
+        # Shapes that do not fit raise no error there, so all axes of one extent change together.
+        names={} if is_strided else axis_names(function, full),
+        reads_memory=is_strided,
         repeats=may_repeat_when_longer(function, full),
         keeps_order=solves(function) and not wording(function).may_be_wide,
         tied=tied_axes(points),

@@ -17,6 +17,12 @@ _VIEWS = {"unsqueeze", "view", "reshape", "t", "transpose", "gather", "index_sel
 _BYTES = {"uint8", "int8", "byte", "char"}
 
 
+def reads_memory(function: Any) -> bool:
+    """Return True if forward calls ``as_strided``, which does not mind the shape of a tensor."""
+    parts = nodes(getattr(function, "forward", function))
+    return any(isinstance(node, ast.Attribute) and node.attr == "as_strided" for node in parts)
+
+
 def keeps_bytes(function: Any) -> bool:
     """Return True for a source that converts something to integers of a byte."""
     return any(isinstance(node, ast.Attribute) and node.attr in _BYTES for node in nodes(function))

@@ -54,6 +54,7 @@ class Extents(msgspec.Struct, frozen=True, eq=False):
         tied: Axes that differ between cases only where others do.
         takes_parts: A tensor may be longer than one without a gradient, which may be about a part.
         keeps_bytes: The source keeps integers in a byte, as the places of maxima.
+        reads_memory: Forward reads memory by strides, whatever the shapes of tensors.
     """
 
     blocks: Sequence[int] = ()
@@ -64,6 +65,7 @@ class Extents(msgspec.Struct, frozen=True, eq=False):
     tied: Collection[Axis] = ()
     takes_parts: bool = False
     keeps_bytes: bool = False
+    reads_memory: bool = False
 
 
 def extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
@@ -146,7 +148,8 @@ def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iter
                 is_named = all(axis in known.names for group, _ in linked for axis in group.axes)
                 for variant in _together(point, linked, rng, known.repeats):
                     yield replace(variant, may_raise=not is_named)
-            yield from in_turns([_of_parts(point, group, known, rng) for group in groups])
+            if not known.reads_memory:
+                yield from in_turns([_of_parts(point, group, known, rng) for group in groups])
 
 
 def _of_parts(

@@ -19,6 +19,35 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class Windows(Function):
+    """Products of `x` (t, d) with the rows of `y`, of as many, at most `reach` before or behind."""
+
+    @staticmethod
+    def forward(ctx, x, y, reach: int):
+        t, d = x.shape
+        wide = torch.nn.functional.pad(y, (0, 0, reach, reach)).contiguous()
+        seen = torch.as_strided(wide, (t, 2 * reach + 1, d), (d, d, 1))
+        ctx.save_for_backward(x, seen)
+        ctx.reach = reach
+        return torch.einsum("td,twd->tw", x, seen)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, seen = ctx.saved_tensors
+        t, width = g.shape
+        wide = x.new_zeros(t + width - 1, x.shape[1])
+        for w in range(width):
+            wide[w : w + t] += g[:, w, None] * x
+        return torch.einsum("tw,twd->td", g, seen), wide[ctx.reach : ctx.reach + t], None
+
+    @staticmethod
+    def sample_inputs():
+        rng = torch.Generator().manual_seed(13)
+        x = torch.randn(4, 2, dtype=torch.float64, generator=rng, requires_grad=True)
+        yield x, torch.randn(4, 2, dtype=torch.float64, generator=rng, requires_grad=True), 1
+
+
 class StridedConvolution(Function):
     @staticmethod
     def forward(ctx, x, kernel, stride=1, padding=(0, 0)):
