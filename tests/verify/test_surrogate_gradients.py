@@ -468,6 +468,7 @@ SAID = [
         "GT101",
         Severity.ERROR,
     ),
+    ("x.sin() * x.exp()", "g * x.exp() * x.cos()", "X is held constant.", "GT101", Severity.ERROR),
     ("x.sin() * x.exp()", "-g * x.exp() * x.cos()", IS_CONSTANT, "GT101", Severity.ERROR),
 ]
 

@@ -38,9 +38,10 @@ def is_documented_constant(subject: Subject, at: Derivatives, comparison: Compar
 
     What is said of an argument is nothing but that it has no gradient.
     """
-    names = {argument.name for argument in subject.function.arguments}
-    clauses = (match.group() for match in _SAYS_CONSTANT.finditer(subject.function.docstrings))
-    is_said = any(names.isdisjoint(re.findall(r"\w+", clause)) for clause in clauses)
+    names = {argument.name.lower() for argument in subject.function.arguments}
+    clauses = _SAYS_CONSTANT.finditer(subject.function.docstrings)
+    words = (set(re.findall(r"\w+", match.group().lower())) for match in clauses)
+    is_said = any(names.isdisjoint(each) and "unless" not in each for each in words)
     return is_said and is_held_constant(at, subject.recorded, comparison)
 
 
