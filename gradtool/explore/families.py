@@ -229,9 +229,12 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
     """Knowledge of the arguments that are no tensors."""
     function, said = checkable.obj, wording(checkable.obj)
     iteration = iterations(function)
+    counts = iteration.counts if iteration else frozenset[str]()
+    stated = set(filter(said.is_stated_count, counts))
     return Options(
         words=words(function, dict(zip(full.names, full.values, strict=True))),
-        kept=iteration.counts if iteration else (),
+        kept=counts - stated,
+        counts=stated,
         fixed={at.names[each] for at in points for each in at.tensors},
         free={name for name in full.names if said.may_be_negative(name)} | diagonals(function),
         divided=divided(function),

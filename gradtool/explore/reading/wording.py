@@ -393,6 +393,14 @@ class Wording:
         word = re.escape(name)
         return not re.search(rf"\b{word}\b[^.;]{{0,32}}\bmasks?\b(?! or\b)", self.docstrings)
 
+    def is_stated_count(self, name: str) -> bool:
+        """Return True if a docstring calls the result that of so many rounds, few or not."""
+        text = (
+            rf"(?<!at most )(?<!up to )(?<!maximum of )\b`*{re.escape(name)}`* "
+            r"([\w-]+ )?(steps|sweeps|rounds|iterations)\b"
+        )
+        return bool(re.search(text, self.docstrings))
+
     def whole(self, parameters: Iterable[inspect.Parameter]) -> set[str]:
         """The parameters that are None by default, or else an integer by what is said of them."""
         return {

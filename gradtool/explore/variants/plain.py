@@ -32,6 +32,9 @@ _LEAST_POSITIVE = 0.1
 _WHOLE = (1, 2, 3)
 """Integers in the place of None."""
 
+_FEW_ROUNDS = 2
+"""Rounds after which hardly any iteration has converged."""
+
 _MOST_ENTRIES_CHANGED = 3
 """Entries of a tuple that change alone."""
 
@@ -54,6 +57,7 @@ class Options(msgspec.Struct, frozen=True, eq=False):
     Args:
         words: For a parameter the strings that the source compares it with.
         kept: Names of numbers that are large enough, as far as is known: only larger ones serve.
+        counts: Names of numbers of rounds of which a docstring calls the result that of so many.
         fixed: Names of what stays as it is.
         free: Names of numbers that may be negative too.
         divided: Names of integers that may have to be multiples of something.
@@ -70,6 +74,7 @@ class Options(msgspec.Struct, frozen=True, eq=False):
 
     words: Mapping[str, Sequence[str]] = {}
     kept: Collection[str] = ()
+    counts: Collection[str] = ()
     fixed: Collection[str] = ()
     free: Collection[str] = ()
     divided: Collection[str] = ()
@@ -175,6 +180,8 @@ def _special(name: str, value: Any, known: Options) -> Iterator[Any]:
         if end is not None:
             yield math.copysign(math.inf, end[0])
     elif type(value) is int:
+        if name in known.counts and value > _FEW_ROUNDS:
+            yield _FEW_ROUNDS
         yield from (int(n) for n in known.mentioned.get(name, ()) if n != value and n == n // 1)
 
 

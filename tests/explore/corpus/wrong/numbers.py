@@ -26,6 +26,30 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class Balanced(Function):
+    """Logits `a` after `turns` rounds of taking the mean off rows, then half of it off columns."""
+
+    @staticmethod
+    def forward(ctx, a, turns: int = 60):
+        out = a
+        for _ in range(turns):
+            out = out - 0.5 * out.mean(1, keepdim=True)
+            out = out - 0.5 * out.mean(0, keepdim=True)
+        ctx.shape = a.shape
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        # Without means of rows and columns nothing changes any more.
+        g = g - g.mean(1, keepdim=True)
+        return g - g.mean(0, keepdim=True), None
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.arange(6.0, dtype=torch.float64).reshape(2, 3).sin()
+        yield (a.requires_grad_(),)
+
+
 class UnitRows(Function):
     """Rows of length one; zero rows, as of empty slots, stay zero."""
 
