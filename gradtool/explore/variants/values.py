@@ -167,7 +167,9 @@ def larger(point: Point) -> Iterator[Variant]:
                 for other, array in point.continuous()
                 if other != at and other in point.tracked and is_scalable(array)
             }
-            yield Variant(point.having({**small, at: scaled}), f"{change}, and others are small")
+            if small:
+                made = point.having({**small, at: scaled})
+                yield Variant(made, f"{change}, and others are small")
     for scale in _MODERATE_SCALES:
         for at in movable_tensors(point):
             array = point.values[at]

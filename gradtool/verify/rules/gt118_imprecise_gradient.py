@@ -102,8 +102,9 @@ if TYPE_CHECKING:
 _HINT = "write a constant once, with all its digits, and use it in both methods"
 _ROUNDED = "a Python number becomes a tensor of float32, the default dtype"
 _HINT_DTYPE = "give the tensor that holds constants the dtype of an argument"
-_CREATING = re.compile(r"(as_)?tensor|asarray|full|(lin|log)space|r?fftfreq|\w+_window")
-"""Matches the functions that make a tensor of numbers, in the default dtype unless they get one."""
+_OF_LIST = re.compile(r"(as_)?tensor|asarray")
+_CREATING = re.compile(r"(lin|log)space|r?fftfreq|\w+_window")
+"""Match the functions that make a tensor of numbers, in the default dtype unless they get one."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -153,14 +154,22 @@ def _creates_without_dtype(subject: Subject) -> bool:
     """Return True if a method of the class makes a tensor of numbers without a dtype."""
     places = {line.path: line.line for line in subject.function.lines}
     return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and _CREATING.fullmatch(node.func.attr)
-        and not any(keyword.arg == "dtype" for keyword in node.keywords)
+        _creates_single(node)
         for path, line in places.items()
         for method in _methods(path, line)
         for node in ast.walk(method)
     )
+
+
+def _creates_single(node: ast.AST) -> bool:
+    """Return True for a call that makes a tensor of several numbers in the default dtype."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=args, keywords=keywords):
+            is_given = any(keyword.arg == "dtype" for keyword in keywords)
+            is_list = bool(args) and isinstance(args[0], ast.List | ast.Tuple | ast.ListComp)
+            is_made = _CREATING.fullmatch(name) or (is_list and _OF_LIST.fullmatch(name))
+            return bool(is_made) and not is_given
+    return False
 
 
 def _methods(path: str, line: int) -> Iterator[ast.FunctionDef]:
