@@ -155,7 +155,12 @@ def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iter
 def _of_parts(
     point: Point, group: AxisGroup, known: Extents, rng: np.random.Generator
 ) -> Iterator[Variant]:
-    """Yield variants in which some axes of a group are longer, and others are not."""
+    """Yield variants in which some axes of a group are longer, and others, or numbers, are not."""
+    tracked = tuple(axis for axis in group.axes if axis[0] in point.tracked)
+    if known.takes_parts and group.numbers and tracked:
+        alone = replace(group, axes=tracked, numbers=())
+        for extent in _longer(group):
+            yield from _together(point, [(alone, extent)], rng)
     yield from _apart(point, group, rng)
     yield from _unequal(point, group, rng, takes_parts=known.takes_parts)
     yield from _in_pairs(point, group, known, rng)

@@ -111,7 +111,7 @@ def _says_updated(name: str, docstrings: str) -> bool:
     One about running buffers or statistics may leave out their names.
     """
     word = rf"\b{re.escape(name)}\b"
-    clause = rf"{word}[^.;]*\b(buffers?|updated|overwritten)\b|\b(updates|overwrites)\W+{word}"
+    clause = rf"{word}[^.;]*\b(buffers?|updated|overwritten)\b|\b(updates|overwrites)\b[^.;]*{word}"
     listed = rf"\b(buffers|statistics|averages) \([^)]*{word}"
     return bool(re.search(f"{clause}|{listed}|{_ALL_UPDATED}", docstrings, re.IGNORECASE))
 

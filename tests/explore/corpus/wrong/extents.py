@@ -26,6 +26,28 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class ScaledPart(Function):
+    """The first `width` features of `x` times factors `c`, and the others as they are."""
+
+    @staticmethod
+    def forward(ctx, x, c, width: int):
+        assert width <= x.shape[-1]
+        ctx.save_for_backward(c)
+        ctx.width = width
+        return torch.cat([x[..., :width] * c, x[..., width:]], -1)
+
+    @staticmethod
+    def backward(ctx, g):
+        (c,) = ctx.saved_tensors
+        rest = g.shape[-1] - ctx.width
+        return torch.nn.functional.pad(g[..., : ctx.width] * c, (0, rest)), None, None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.arange(6.0, dtype=torch.float64).reshape(2, 3).cos()
+        yield x.requires_grad_(), torch.tensor([0.5, 2.0, 1.5], dtype=torch.float64), 3
+
+
 class ChunkedSquares(Function):
     """The last chunk is taken for a full one."""
 
