@@ -240,11 +240,16 @@ class _Compared(msgspec.Struct, frozen=True):
 
     def trial(self, found: Sequence[Array | None]) -> Trial:
         """Return the answer of the first question that has one, else that of all entries."""
-        for ask in (self._left_out, self._at_edge, self._only_finite, self._unfit, self._infinite):
+        for ask in (self._left_out, self._at_edge, self._only_finite, self._unfit):
             trial = ask(found)
             if trial is not None:
                 return trial
-        wrong = self._wrong(found)
+        variant = self.variant
+        is_usual = variant.only_finite or _is_usual(variant.point, self.checkable.obj)
+        trial = self._infinite(found, is_usual)
+        if trial is not None:
+            return trial
+        wrong = self._wrong(found, is_usual)
         if wrong and jumps(self.function, self.cotangents, self.seed):
             return Trial(Answer.REFUSED, 8)
         return Trial(Answer.SUSPECT if wrong else Answer.RIGHT, 5, wrong)
@@ -289,8 +294,8 @@ class _Compared(msgspec.Struct, frozen=True):
         # PyTorch refuses such a gradient, as if backward raised.
         return Trial(self.where_raised(ValueError()), 5)
 
-    def _infinite(self, found: Sequence[Array | None]) -> Trial | None:
-        is_meant = _is_meant(self.checkable.obj, self.variant, self._is_usual)
+    def _infinite(self, found: Sequence[Array | None], is_usual: bool) -> Trial | None:
+        is_meant = _is_meant(self.checkable.obj, self.variant, is_usual)
         if not is_meant or all(map(is_finite, found)):
             return None
         is_mistake = not self.variant.may_be_outside and (
@@ -304,15 +309,10 @@ class _Compared(msgspec.Struct, frozen=True):
     def _is_smooth(self, found: Sequence[Array | None]) -> bool:
         return is_smooth(self.function, self.cotangents, found, self.seed)
 
-    @property
-    def _is_usual(self) -> bool:
-        return self.variant.only_finite or _is_usual(self.variant.point, self.checkable.obj)
-
-    def _wrong(self, found: Sequence[Array | None]) -> frozenset[int]:
+    def _wrong(self, found: Sequence[Array | None], is_usual: bool) -> frozenset[int]:
         """The positions of the arguments whose gradient is not the exact one."""
         at_case, variant = self.at_case, self.variant
         floor = _CASE_ROUNDINGS * at_case.usual
-        is_usual = self._is_usual
         has_options_of_case = at_case.has_options_of(variant.point)
         may_be_surrogate = not (variant.names_extents and has_options_of_case)
         may_broadcast = variant.names_extents and not axes_of_one(variant.point) <= at_case.ones

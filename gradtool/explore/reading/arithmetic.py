@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from gradtool.cases.inference.documentation import source
-from gradtool.explore.reading.source import nodes, with_helpers
+from gradtool.explore.reading.source import forward_names, nodes, with_helpers
 
 _VIEWS = {"unsqueeze", "view", "reshape", "t", "transpose", "gather", "index_select", "roll"}
 
@@ -19,8 +19,7 @@ _BYTES = {"uint8", "int8", "byte", "char"}
 
 def reads_memory(function: Any) -> bool:
     """Return True if forward calls ``as_strided``, which does not mind the shape of a tensor."""
-    parts = nodes(getattr(function, "forward", function))
-    return any(isinstance(node, ast.Attribute) and node.attr == "as_strided" for node in parts)
+    return forward_names(function, "as_strided")
 
 
 def keeps_bytes(function: Any) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradtool.explore.reading.names import is_guard
-from gradtool.explore.reading.source import nodes, trees
+from gradtool.explore.reading.source import forward_names, nodes, trees
 
 _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}
 
@@ -91,9 +91,7 @@ def compares_entries(function: Any) -> bool:
 
 def takes_sizes(function: Any) -> bool:
     """Return True for a forward that takes absolute values."""
-    return any(
-        isinstance(node, ast.Attribute) and node.attr == "abs" for node in _of_forward(function)
-    )
+    return forward_names(function, "abs")
 
 
 def _may_compare(node: ast.AST) -> bool:

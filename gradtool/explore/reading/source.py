@@ -117,6 +117,12 @@ def takes_eigenvalues(function: Any) -> bool:
     return _has_attribute(function, _EIGENVALUES)
 
 
+def forward_names(function: Any, attribute: str) -> bool:
+    """Return True if forward reads an attribute of this name, as to call it."""
+    parts = nodes(getattr(function, "forward", function))
+    return any(isinstance(node, ast.Attribute) and node.attr == attribute for node in parts)
+
+
 def _has_attribute(function: Any, pattern: re.Pattern[str]) -> bool:
     """Return True if the source reads an attribute of such a name."""
     return any(
