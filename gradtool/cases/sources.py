@@ -343,7 +343,8 @@ def _inferred(checkable: Checkable, settings: Settings) -> SearchResult:
     def made(case: CaseConfig) -> list[Any]:
         return _make(checkable, settings, case, str(case.name))[0]
 
-    clues = replace(read_clues(checkable.obj, names), passed=values)
+    read = read_clues(checkable.obj, names)
+    clues = replace(read, passed={**read.passed, **values})
     tries = Tries(try_case, made, ignored, fixed, triangles)
     search = find_cases(checkable, parameters, clues, tries, tuple(_LACKS))
     if not search.cases:

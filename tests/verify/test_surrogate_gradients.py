@@ -438,6 +438,39 @@ def test_the_scale_of_a_quantizer_is_differentiated_through_its_rounding(tmp_pat
     assert {each.rule for each in found} == {"GT120"}
 
 
+OF_OFFSET = """
+import torch
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale, offset):
+        steps = (x - offset) / scale
+        kept = steps.clamp(-2, 1)
+        ctx.inside = steps == kept
+        ctx.error = torch.where(ctx.inside, kept.round() - kept, kept)
+        return kept.round() * scale + offset
+    @staticmethod
+    def backward(ctx, g):
+        of_offset = {offset}
+        return g * ctx.inside, (g * ctx.error).sum(0, True), of_offset.sum(0, True)
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([{x}], dtype=torch.double, requires_grad=True)
+        scale = torch.tensor([0.3], dtype=torch.double, requires_grad=True)
+        yield x, scale, torch.tensor([0.05], dtype=torch.double, requires_grad=True)
+"""
+
+
+@pytest.mark.parametrize("x", ["-1.7, -0.43, 0.12, 0.31, 1.9", "-0.43, -0.07, 0.12, 0.31"])
+def test_the_offset_of_a_quantizer_has_no_gradient_within_its_bounds(tmp_path: Path, x: str):
+    code = OF_OFFSET.format(x=x, offset="g * ~ctx.inside")
+    assert {each.rule for each in findings(checked(tmp_path, code))} <= {"GT120", "GT505"}
+
+
+def test_an_offset_without_the_gradient_beyond_the_bounds_is_a_mistake(tmp_path: Path):
+    code = OF_OFFSET.format(x="-1.7, -0.43, 0.12, 0.31, 1.9", offset="0 * g")
+    assert "GT101" in {each.rule for each in findings(checked(tmp_path, code))}
+
+
 @pytest.mark.parametrize("name", SCALES)
 def test_the_scale_of_a_quantizer_with_a_mistake_is_wrong(tmp_path, name):
     forward, x, scale = SCALES[name]

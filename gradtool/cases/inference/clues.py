@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +24,8 @@ from gradtool.cases.inference.documentation import (
 )
 from gradtool.cases.inference.helpers import definition
 from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_uses
+from gradtool.cases.inference.quantizers import levels, ranges_of_quantizers
+from gradtool.cases.inference.uses import name_behind
 
 _KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
 
@@ -54,7 +56,9 @@ class Clues(msgspec.Struct, frozen=True):
     within: Mapping[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     """Ranges that clamps or docstrings show, and of matrices that contract."""
     passed: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """Flags, numbers of iterations and tolerances, as calls of the Function give, and tuples."""
+    """Flags, numbers of iterations and tolerances, as calls of the Function give, tuples, and the
+    last levels of quantizers.
+    """
     single: frozenset[str] = frozenset()
     """Their gradient is one number: backward sums over all entries and expands to their shape."""
 
@@ -100,7 +104,8 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         uses=uses,
         unnamed=frozenset(_unnamed(bodies, names)),
         unpacked=frozenset(forward.unpacked & set(names)),
-        single=frozenset(_expanded_from_sum(backward, names)) if backward else frozenset(),
+        passed=dict(levels(bodies[0], none - tensors)) if bodies[0] else {},
+        single=frozenset(_expanded_from_sum(bodies, backward, names)) if backward else frozenset(),
         within={
             **contractions(documented, names),
             **stated_ranges(documented, names),
@@ -109,8 +114,12 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
     )
 
 
-def _expanded_from_sum(backward: FunctionNode, names: Iterable[str]) -> Iterator[str]:
-    """Yield the `names` of ``g.sum().expand_as(name)``."""
+def _expanded_from_sum(
+    forwards: Iterable[FunctionNode | None], backward: FunctionNode, names: Collection[str]
+) -> Iterator[str]:
+    """Yield the `names` of ``g.sum().expand_as(name)``, also of those that were saved."""
+    saved = [each for body in forwards if body for each in _saved(body)]
+    behind = {**_unpacked(backward, saved), **{name: name for name in names}}
     for found in ast.walk(backward):
         match found:
             case ast.Call(
@@ -119,13 +128,38 @@ def _expanded_from_sum(backward: FunctionNode, names: Iterable[str]) -> Iterator
                     attr="expand_as",
                 ),
                 args=[ast.Name(id=name)],
-            ) if name in names:
-                yield name
+            ) if behind.get(name) in names:
+                yield behind[name]
+
+
+def _saved(body: FunctionNode) -> list[str]:
+    """The names of what is saved, in their order; empty for what has none."""
+    for found in ast.walk(body):
+        match found:
+            case ast.Call(func=ast.Attribute(attr="save_for_backward"), args=args):
+                return [name_behind(each, {"clone", "detach"}) or "" for each in args]
+    return []
+
+
+def _unpacked(backward: FunctionNode, saved: list[str]) -> dict[str, str]:
+    """The names that backward gives to what is saved, with those that forward has for it."""
+    for found in ast.walk(backward):
+        match found:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=parts)], value=ast.Attribute(attr="saved_tensors")
+            ) if len(parts) == len(saved):
+                pairs = zip(parts, saved, strict=True)
+                return {part.id: name for part, name in pairs if isinstance(part, ast.Name)}
+    return {}
 
 
 def _clamped(body: FunctionNode, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """The ranges that the clamps of a body show."""
-    return {**ranges(list(clamp_bounds(body, names))), **dict(clamped_domains(body, names))}
+    """The ranges that the clamps and the rounding of a body show."""
+    return {
+        **ranges(list(clamp_bounds(body, names))),
+        **dict(clamped_domains(body, names)),
+        **ranges_of_quantizers(body, names),
+    }
 
 
 def _backward(function: Any) -> Any:

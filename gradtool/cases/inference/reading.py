@@ -16,10 +16,10 @@ from gradtool.cases.inference.calls.call_sites import Site, call_sites, module_s
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.helpers import helpers_of
-from gradtool.cases.inference.operand_shapes import read_operands
 from gradtool.cases.inference.roles import is_callable
-from gradtool.cases.inference.shape_facts import ShapeFacts
-from gradtool.cases.inference.shape_reading import read_shapes
+from gradtool.cases.inference.shapes.facts import ShapeFacts
+from gradtool.cases.inference.shapes.operands import read_operands
+from gradtool.cases.inference.shapes.reading import read_shapes
 from gradtool.cases.inference.uses import Use, merge_helpers, merge_kept, read_uses
 
 _DIFFERENTIATES = re.compile(r"enable_grad|autograd\.grad|\.backward\(|\bvjp\b|\.grad\b")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradtool.cases.inference.documentation import ANY_AXES, source
-from gradtool.cases.inference.shape_reading import read_shapes
+from gradtool.cases.inference.shapes.reading import read_shapes
 from gradtool.explore.point import Axis, Point
 from gradtool.explore.reading.documented_shapes import stated_shapes
 from gradtool.explore.reading.source import trees

@@ -24,17 +24,20 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 
-def is_straight_through(subject: Subject, at: Derivatives, comparison: Comparison) -> bool:
+def is_straight_through(
+    subject: Subject, at: Derivatives, comparison: Comparison, *, may_vanish: bool = False
+) -> bool:
     """Return True for the derivative of forward with the identity in the place of rounding.
 
-    The gradient of a scale may be a multiple of it, by which it keeps the pace of the weights.
+    The gradient of a scale may be a multiple of it, by which it keeps the pace of the weights. That
+    of an offset is zero within the bounds, which is a sign only if it `may_vanish`.
     """
     primal = at.primals[comparison.argument]
     layout = comparison.layout
     is_whole = layout.functionals is None and layout.directions[comparison.argument] is None
     if primal.dtype != np.float64 or primal.size > STRAIGHT_THROUGH_MOST or not is_whole:
         return False
-    if not comparison.analytic.any():
+    if not (may_vanish or comparison.analytic.any()):
         return False
     try:
         forwards = subject.function.through_rounding(at.primals)
@@ -48,9 +51,10 @@ def _is_derivative(forward: Evaluate, at: Derivatives, comparison: Comparison) -
     size = analytic.shape[1]
     slopes = np.stack([_slopes(forward, at, argument, entry) for entry in range(size)], axis=1)
     factor = 1.0
-    if size < len(analytic) and slopes.any():
+    if size < len(analytic) and slopes.any() and analytic.any():
         factor = float(np.sum(analytic * slopes) / np.sum(slopes * slopes))
-    atol = STRAIGHT_THROUGH_RTOL * float(np.abs(analytic).max())
+    largest = np.abs(analytic).max() or np.abs(comparison.numeric.value).max()
+    atol = STRAIGHT_THROUGH_RTOL * float(largest)
     return factor > 0 and np.allclose(factor * slopes, analytic, atol=atol, rtol=0)
 
 

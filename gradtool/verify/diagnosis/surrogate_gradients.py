@@ -80,10 +80,13 @@ def surrogates(
     for each in wrong:
         if each.argument not in found and any(_is_other_side(each, edge) for edge in edges):
             found[each.argument] = SURROGATE
-    for each in wrong:
-        if each.argument not in found and is_straight_through(subject, judgement.at, each):
+    for each in _gradients_first(wrong):
+        if each.argument in found:
+            continue
+        beside = STRAIGHT_THROUGH in found.values()
+        if is_straight_through(subject, judgement.at, each, may_vanish=beside):
             found[each.argument] = STRAIGHT_THROUGH
-        elif each.argument not in found and is_documented_constant(subject, judgement.at, each):
+        elif is_documented_constant(subject, judgement.at, each):
             found[each.argument] = STOPPED
     ignored = [each.argument for each in wrong if each.argument not in found]
     if ignored and all(is_ignored(subject, judgement.at, argument) for argument in ignored):
@@ -93,6 +96,11 @@ def surrogates(
         return found
     is_relevance = SAYS_RELEVANCE.search(subject.function.docstrings)
     return dict.fromkeys((each.argument for each in wrong), RELEVANCE) if is_relevance else {}
+
+
+def _gradients_first(wrong: Collection[Comparison]) -> list[Comparison]:
+    """The comparisons, those of gradients that are zero last: others may explain them."""
+    return sorted(wrong, key=lambda each: not each.analytic.any())
 
 
 _OF_STEPS = (STRAIGHT_THROUGH, SURROGATE)

@@ -29,7 +29,7 @@ from gradtool.cases.inference.drafts import Draft
 from gradtool.cases.inference.plain_uses import FunctionNode, plain_uses
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import is_callable
-from gradtool.cases.inference.shape_reading import read_shapes
+from gradtool.cases.inference.shapes.reading import read_shapes
 from gradtool.cases.inference.uses import Use, merge_uses, read_uses
 
 MOST_CALLERS = 4

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gradtool.cases.inference.guards.conditions import Condition
 from gradtool.cases.inference.guards.known import Known
-from gradtool.cases.inference.shape_reading import (
+from gradtool.cases.inference.shapes.reading import (
     constant_slice,
     extent_of,
     rank_of,

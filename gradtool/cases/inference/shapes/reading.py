@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gradtool.cases.inference.guards.conditions import Condition, conditions
 from gradtool.cases.inference.helpers import Helper
-from gradtool.cases.inference.shape_facts import Extent, ShapeFacts
+from gradtool.cases.inference.shapes.facts import Extent, ShapeFacts
 from gradtool.cases.inference.uses import name_behind
 
 

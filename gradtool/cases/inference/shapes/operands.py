@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from gradtool.cases.inference.shape_facts import ShapeFacts
+from gradtool.cases.inference.shapes.facts import ShapeFacts
 
 _CONVOLUTION = re.compile(r"conv(_transpose)?([123])d")
 

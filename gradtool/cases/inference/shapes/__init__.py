@@ -1,0 +1,1 @@
+"""Shapes of arguments, as the source of forward shows them."""
