@@ -13,6 +13,7 @@ import numpy as np
 from gradtool.adapters.library import library
 from gradtool.cases.inference.search import SearchResult
 from gradtool.cases.inference.stand_ins import is_stand_in
+from gradtool.cases.preparation import preparation
 from gradtool.cases.written import is_serializable, one_line_snippet
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
@@ -41,6 +42,10 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     objects = {name: kind for name, kind in objects.items() if name not in settled}
     if objects and checkable.is_function:
         return _skeleton(checkable, given, objects)
+    values = {name: _in_code(value) for name, value in given.items()}
+    prepared = preparation(checkable.obj, search.objection, values)
+    if prepared and checkable.is_function:
+        return _prepared(checkable, prepared, list(values.values()))
     if is_serializable(likeliest):
         return (
             "add a case in gradtool.yaml, under functions, starting from this one, which "
@@ -115,14 +120,27 @@ def _by_shape(value: Any) -> Any:
 def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[str, str]) -> str:
     values = [name if name in objects else _in_code(value) for name, value in given.items()]
     wanted = " and ".join(f"`{name}`, {kind}," for name, kind in objects.items())
-    code = [
+    made = [f"{name} = {_start(kind)}  # {kind}" for name, kind in objects.items()]
+    code = _sample_inputs(checkable, made, values)
+    return "\n".join([f"create {wanted} in a static method of {checkable.name}:", *code])
+
+
+def _prepared(checkable: Checkable, calls: list[str], values: list[str]) -> str:
+    """Say where the calls belong that have to come before the Function."""
+    code = _sample_inputs(checkable, calls, values)
+    said = f"call what the message asks for in a static method of {checkable.name}:"
+    return "\n".join([said, *code])
+
+
+def _sample_inputs(checkable: Checkable, before: list[str], values: list[str]) -> list[str]:
+    """The lines of a static method that yields the code of a case, after other statements."""
+    return [
         "@staticmethod",
         "def sample_inputs():",
         *([] if _has_torch(checkable) else ["    import torch"]),
-        *(f"    {name} = {_start(kind)}  # {kind}" for name, kind in objects.items()),
+        *(f"    {statement}" for statement in before),
         f"    yield {', '.join(values)}{',' * (len(values) == 1)}",
     ]
-    return "\n".join([f"create {wanted} in a static method of {checkable.name}:", *code])
 
 
 _STARTS = {"a function": "torch.tanh", "a list": "[torch.randn(3, 4, dtype=torch.float64)]"}

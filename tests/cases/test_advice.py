@@ -293,3 +293,39 @@ def test_the_keys_that_a_helper_takes_from_a_dict_are_named(tmp_path: Path) -> N
     (tmp_path / "of_a_dict.py").write_text(OF_A_DICT)
     (finding,) = check(check_options(paths=(str(tmp_path / "of_a_dict.py"),))).findings()
     assert "# a dict with 'order', 'plan' and 'table'" in (finding.hint or "")
+
+
+PREPARED = """
+import torch
+
+_WEIGHTS = {}
+
+def prepare_weights(degree, *, scale=0.5):
+    _WEIGHTS[degree] = scale * degree
+
+class Weighted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, degree):
+        if degree not in _WEIGHTS:
+            raise RuntimeError("no weights of this degree: call prepare_weights first")
+        ctx.degree = degree
+        return x * _WEIGHTS[degree]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * _WEIGHTS[ctx.degree], None
+"""
+
+
+def test_what_a_message_asks_to_call_first_is_called_in_what_is_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "weighted.py"
+    file.write_text(PREPARED)
+    (finding,) = check(check_options(paths=("weighted.py",))).findings()
+    said, _, code = (finding.hint or "").partition("\n")
+    assert said == "call what the message asks for in a static method of Weighted:"
+    assert "from weighted import prepare_weights" in code
+    file.write_text(PREPARED + "\n" + textwrap.indent(code, "    ") + "\n")
+    assert check(check_options(paths=("weighted.py",))).verdict.value == "pass"
