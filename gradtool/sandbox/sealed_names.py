@@ -6,58 +6,68 @@ Identities are compared, in loops of C: no object can pass for another by its `_
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
 
 # Held here, since the checked code may replace the builtins that a comparison is made with.
-_all, _filter, _frozenset, _len, _map, _next, _zip = all, filter, frozenset, len, map, next, zip
+_all, _filter, _len, _map, _next = all, filter, len, map, next
 
 
 class Space:
-    """Names with what they stand for: of a module, a class, an object or a table."""
+    """Names with what they stand for: of a module, a class, an object or a table.
+
+    All are held, since a copy of a dict costs next to nothing; which of them are covered is asked
+    of those that stand for something else.
+    """
 
     def __init__(
         self,
         label: str,
         names: Mapping[Any, object],
-        keys: Iterable[Any],
+        covers: Callable[[Any, object], bool],
         hides: frozenset[str] = frozenset(),
         *,
         is_closed: bool = False,
+        held: Mapping[Any, object] | None = None,
     ) -> None:
         self._label = label
         self.names = names
-        self.keys = tuple(keys)
-        self._values = tuple(map(names.get, self.keys))
-        self._first = tuple(names)
-        """All keys there were. A tuple, since sets of them would take megabytes."""
+        # A copy of the whole, which takes no step for each entry.
+        self._held: dict[Any, object] = names.copy() if held is None else dict(held)  # type: ignore[attr-defined]
+        self._covers = covers
+        """Return True for a name, with what it stood for, that must go on to do so."""
         self._hides = hides
         """Names that are found elsewhere as long as they are not here."""
         self._is_closed = is_closed
         """No code may add a name."""
+        self._open: frozenset[Any] = frozenset()
+        """Names that turned out not to be covered."""
 
     def difference(self) -> str | None:
         """The name of an entry that was replaced, removed, or added where it has no place."""
         return self._replaced() or self._added()
 
     def _replaced(self) -> str | None:
-        get = self.names.get
-        if not _all(_map(is_, _map(get, self.keys), self._values)):
-            both = _zip(self.keys, self._values)
-            changed = [key for key, value in both if not _is_same(get(key), value)]
-            if changed:
-                return self._named(changed[0])
-            self._values = tuple(_map(get, self.keys))
+        get, held = self.names.get, self._held
+        if _all(_map(is_, _map(get, held), held.values())):
+            return None
+        changed = [(key, value) for key, value in held.items() if get(key) is not value]
+        for key, value in changed:
+            if key not in self._open and not _is_same(get(key), value):
+                if self._covers(key, value):
+                    return self._named(key)
+                self._open |= {key}
+            held[key] = get(key)
         return None
 
     def _added(self) -> str | None:
         """The name of an entry that hides something, or has no place here."""
-        if _len(self.names) == _len(self._first):
+        held = self._held
+        if _len(self.names) == _len(held):
             return None
-        known = _frozenset(self._first)
-        added = _filter(self._is_forbidden, [key for key in self.names if key not in known])
+        added = _filter(self._is_forbidden, [key for key in self.names if key not in held])
         first = _next(added, None)
         return None if first is None else self._named(first)
 

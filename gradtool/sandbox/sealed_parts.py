@@ -10,8 +10,9 @@ import builtins
 import dataclasses
 import dis
 import functools
+import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from operator import attrgetter
 from types import CodeType, FunctionType, ModuleType
@@ -88,44 +89,50 @@ class Sealed:
         self._inherited = functools.cache(_inherited)
         own = {name: sys.modules[name] for name in sorted(sys.modules) if _is_ours(name)}
         for name, module in own.items():
-            self._members(name, vars(module), [k for k in vars(module) if not k.startswith("__")])
-        codes = {function: _all_code(function) for function in self.functions}
-        rebound = _rebound(codes)
+            self._members(name, _public(module))
+        self._by_module: dict[int, list[FunctionType]] = {}
+        """Own functions, by the id of their globals."""
+        for function in self.functions:
+            self._by_module.setdefault(id(function.__globals__), []).append(function)
         for name, module in own.items():
-            self._module(name, module, rebound.get(name, frozenset()))
-        self._foreign(own.values(), _names_in(codes.values()))
-        callers = (f for f in codes if f.__module__.startswith("gradtool.adapters"))
-        self._facade(_names_in(map(codes.__getitem__, callers)))
-        self._space("sys.modules", sys.modules, [*own, "numpy"])
+            self._module(name, module)
+        callers = [each for each in self.functions if _is_caller(each)]
+        self._foreign(own.values(), _names_in(_code_in(self.functions)))
+        self._facade(_names_in(_code_in(callers)))
+        held = {**own, "numpy": sys.modules["numpy"]}
+        self.spaces.append(Space("sys.modules", sys.modules, _everything, held=held))
 
     def _space(
         self,
         label: str,
         names: Mapping[Any, object],
-        keys: Iterable[Any],
+        covers: Callable[[Any, object], bool],
         hides: frozenset[str] = frozenset(),
         *,
         is_closed: bool = False,
     ) -> None:
-        self.spaces.append(Space(label, names, keys, hides, is_closed=is_closed))
+        self.spaces.append(Space(label, names, covers, hides, is_closed=is_closed))
 
-    def _module(self, label: str, module: ModuleType, rebound: frozenset[str]) -> None:
+    def _module(self, label: str, module: ModuleType) -> None:
         names = vars(module)
-        keys = [
-            key
-            for key, value in names.items()
-            if key not in rebound and not key.startswith("__") and _is_fixed(value)
-        ]
-        is_closed = not label.startswith("gradtool.engine")
-        self._space(label, names, keys, _BUILTINS, is_closed=is_closed)
 
-    def _members(self, label: str, names: Mapping[str, Any], keys: Iterable[str]) -> None:
+        def covers(key: str, value: object) -> bool:
+            is_constant = not key.startswith("__") and _is_fixed(value)
+            return is_constant and not self._is_rebound(key, names)
+
+        is_closed = not label.startswith("gradtool.engine")
+        self._space(label, names, covers, _BUILTINS, is_closed=is_closed)
+
+    def _is_rebound(self, name: str, names: Mapping[str, object]) -> bool:
+        """Return True for a name that a function of the module declares `global`: its own state."""
+        return any(_stores(each, name) for each in _code_in(self._by_module.get(id(names), ())))
+
+    def _members(self, label: str, names: Iterable[tuple[str, Any]]) -> None:
         """Cover what names of a module, class or object stand for."""
-        seen = self._seen
-        for key in keys:
-            value = names[key]
+        seen, plain = self._seen, _PLAIN
+        for key, value in names:
             # Asked here too, since most need no label.
-            if type(value) in _PLAIN or id(value) in seen:
+            if id(value) in seen or type(value) in plain:
                 continue
             if type(value) is FunctionType and value.__closure__ is None and not _wraps(value):
                 seen.add(id(value))  # Most are of this kind.
@@ -148,7 +155,7 @@ class Sealed:
                 if type(each) not in _PLAIN:  # Most are.
                     self._value(label, each)
         elif isinstance(value, Enum):
-            self._space(label, vars(value), vars(value))
+            self._space(label, vars(value), _everything)
         elif type(value).__module__.startswith("gradtool"):
             self._object(label, value)
         else:
@@ -177,18 +184,21 @@ class Sealed:
             return
         is_engine = cls.__module__.startswith("gradtool.engine")
         skipped = (_DISPLAY if is_own else _NOTES) | (_NOTES if is_engine else frozenset())
-        keys = [k for k, v in vars(cls).items() if k not in skipped and _is_fixed(v)]
-        is_closed = is_own and not is_engine
+        names = vars(cls)
+
+        def covers(key: str, value: object) -> bool:
+            return key not in skipped and _is_fixed(value)
+
         hides = self._inherited(cls.__mro__[1:])
-        self._space(label, vars(cls), keys, hides, is_closed=is_closed)
-        self._members(label, vars(cls), keys)
+        self._space(label, names, covers, hides, is_closed=is_own and not is_engine)
+        self._members(label, [each for each in names.items() if covers(*each)])
         for base in cls.__mro__[1:] if is_own else ():
             self._value(f"{base.__module__}.{base.__qualname__}", base)
 
     def _table(self, label: str, table: dict[Any, Any]) -> None:
         keys = [key for key, value in table.items() if _is_code(value)]
         if keys:
-            self._space(label, table, keys)
+            self._space(label, table, lambda _, value: _is_code(value))
         for key in keys:
             self._value(f"{label}[{key!r}]", table[key])
 
@@ -201,10 +211,10 @@ class Sealed:
         is_frozen = parameters is not None and parameters.frozen
         keys = [key for key, each in held.items() if is_frozen or _is_code(each)]
         if keys:
-            self._space(label, held, keys)
+            self._space(label, held, _everything if is_frozen else lambda _, each: _is_code(each))
         known = frozenset(keys)
-        also = [key for key, each in held.items() if key in known or type(each) is dict]
-        self._members(label, held, also)
+        also = [(key, v) for key, v in held.items() if key in known or type(v) is dict]
+        self._members(label, also)
 
     def _foreign(self, own: Iterable[ModuleType], used: frozenset[str]) -> None:
         """The entry points of other libraries that the checker names."""
@@ -215,22 +225,24 @@ class Sealed:
         private = [sys.modules[name] for name in names if name in sys.modules]
         for module in sorted({*modules, builtins}, key=lambda each: each.__name__):
             if module.__name__ in _STANDARD or module.__name__.partition(".")[0] in _PACKAGES:
-                self._entries(module, [key for key in vars(module) if key in used])
+                self._entries(module, used)
         for module in private:
-            self._entries(module, [key for key in vars(module) if not key.startswith("__")])
+            self._entries(module, frozenset(key for key, _ in _public(module)))
 
     def _facade(self, called: frozenset[str]) -> None:
         """The names of ``torch`` that the checker calls itself."""
         module = sys.modules.get("gradtool.engine")
         if module is not None:
-            used = called - _BUILTINS_ALONE
-            self._entries(module, [key for key in vars(module) if key in used])
+            self._entries(module, called - _BUILTINS_ALONE)
 
-    def _entries(self, module: ModuleType, names: Iterable[str]) -> None:
-        entries = vars(module)
-        keys = [name for name in names if name not in _INPUT_OUTPUT and _is_code(entries[name])]
-        self._space(module.__name__, entries, keys)
-        self._members(module.__name__, entries, keys)
+    def _entries(self, module: ModuleType, names: frozenset[str]) -> None:
+        covered = {
+            key: value
+            for key, value in vars(module).items()
+            if key in names and key not in _INPUT_OUTPUT and _is_code(value)
+        }
+        self._space(module.__name__, vars(module), lambda key, _: key in covered)
+        self._members(module.__name__, covered.items())
 
 
 _BUILTINS = frozenset(vars(builtins))
@@ -264,6 +276,20 @@ def _inherited(bases: tuple[type, ...]) -> frozenset[str]:
     return (names | {"__getattr__"}) - _DISPLAY
 
 
+def _public(module: ModuleType) -> list[tuple[str, object]]:
+    """Names of a module, with what they stand for."""
+    return [each for each in vars(module).items() if each[0][:2] != "__"]
+
+
+def _is_caller(function: FunctionType) -> bool:
+    """Return True for a function that calls ``torch`` itself."""
+    return function.__module__.startswith("gradtool.adapters")
+
+
+def _everything(*_: object) -> bool:
+    return True
+
+
 def _is_code(value: object) -> bool:
     """Return True for what can be called, and for what computes an attribute."""
     if callable(value) or isinstance(value, _COMPUTED):
@@ -279,39 +305,28 @@ def _is_fixed(value: object) -> bool:
     return isinstance(value, _WRAPPERS) or _is_code(value)
 
 
-def _rebound(codes: Mapping[FunctionType, Sequence[CodeType]]) -> dict[str, frozenset[str]]:
-    """By module, the names that its functions declare `global`: its own state."""
-    found: dict[str, frozenset[str]] = {}
-    for function, parts in codes.items():
-        # Few have the byte at all, and to look at each instruction takes long.
-        for code in [each for each in parts if _STORE in _instructions(each)]:
-            names = found.get(function.__module__, frozenset())
-            found[function.__module__] = names.union(_stored_globally(code))
-    return found
-
-
 _STORE = dis.opmap["STORE_GLOBAL"]
-# Python would keep a copy of what `co_code` returns, in each code that is asked for it.
-_instructions = attrgetter(
-    "_co_code_adaptive" if hasattr(CodeType, "_co_code_adaptive") else "co_code"
-)
 
 
-def _stored_globally(code: CodeType) -> Iterator[str]:
-    if _STORE in _instructions(code)[::2]:
-        yield from (str(s.argval) for s in dis.get_instructions(code) if s.opcode == _STORE)
+def _stores(code: CodeType, name: str) -> bool:
+    """Return True for code that sets a global name."""
+    if name not in code.co_names:
+        return False
+    argument = code.co_names.index(name) % 256  # The rest comes before, in an `EXTENDED_ARG`.
+    instruction = int.from_bytes((_STORE, argument), sys.byteorder)
+    return instruction in memoryview(code.co_code).cast("H")
 
 
-def _names_in(codes: Iterable[Sequence[CodeType]]) -> frozenset[str]:
-    """Names of globals and attributes that the code of functions mentions."""
-    return frozenset().union(*(code.co_names for parts in codes for code in parts))
+def _names_in(codes: Iterable[CodeType]) -> frozenset[str]:
+    """Names of globals and attributes that code mentions."""
+    return frozenset(itertools.chain.from_iterable(map(attrgetter("co_names"), codes)))
 
 
-def _all_code(function: FunctionType) -> list[CodeType]:
-    """The code of a function, and of those inside it."""
-    found = [function.__code__]
-    for code in found:  # It grows meanwhile.
-        for each in code.co_consts:
-            if type(each) is CodeType:
-                found.append(each)  # noqa: PERF401 - a list for each code takes longer
+def _code_in(functions: Iterable[FunctionType]) -> list[CodeType]:
+    """The code of functions, and of those inside them."""
+    within = found = list(map(attrgetter("__code__"), functions))
+    while within:
+        constants = itertools.chain.from_iterable(map(attrgetter("co_consts"), within))
+        within = [each for each in constants if type(each) is CodeType]
+        found += within
     return found

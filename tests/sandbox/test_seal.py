@@ -11,6 +11,7 @@ import pytest
 import gradtool.engine as engine
 import gradtool.verify.comparison.compare as compare
 import gradtool.workers.worker  # noqa: F401 - what a worker loads is what is sealed
+from gradtool.engine.autograd import forward_ad
 from gradtool.sandbox import seal
 from gradtool.sandbox.unchanged_memory import IS_READABLE, Memory
 from gradtool.verify.rules import RULES
@@ -84,6 +85,17 @@ def test_settings_of_torch_are_the_users_to_change() -> None:
     finally:
         engine.set_float32_matmul_precision("highest")
         engine.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("_by_memory")
+def test_what_gradtool_itself_declares_global_may_change_at_any_time() -> None:
+    taken = seal.Seal()
+    with pytest.MonkeyPatch.context() as patch:
+        for level in (7, print, 8):  # Numbers and functions are covered where nothing sets them.
+            patch.setattr(forward_ad, "_current_level", level)
+            assert taken.difference() is None
+        patch.setattr(forward_ad, "enter_dual_level", print)
+        assert "forward_ad.enter_dual_level" in str(taken.difference())
 
 
 @pytest.mark.usefixtures("_by_memory")
