@@ -416,11 +416,13 @@ def _stand_in_of(checkable: Checkable, search: SearchResult) -> str | None:
     line = search.reached[-1] if search.reached else 0
     forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
     text = linecache.getline(str(checkable.file), line)
-    for name in _ASKS_FOR_CLASS.findall(text) if search.doubt is None else ():
-        value = getattr(forward, "__globals__", {}).get(name)
-        if isinstance(value, Placeholder):
-            return str(value._error())
-    return None
+    known = getattr(forward, "__globals__", {})
+    asked = [known.get(name) for name in _ASKS_FOR_CLASS.findall(text)]
+    if _OF_VALUE.search(search.objection):
+        asked += [each.annotation for each in checkable.parameters()]
+    stand_ins = (value for value in asked if isinstance(value, Placeholder) and value._is_name())
+    found = next(stand_ins, None) if search.doubt is None else None
+    return None if found is None else str(found._error())
 
 
 def _outcome(checkable: Checkable, settings: Settings, search: SearchResult) -> str:

@@ -98,6 +98,10 @@ class Placeholder:
         """The error for a use of it, which names what was lacking first."""
         return EngineLacksError(self._full_name.partition("(")[0], on_behalf_of)
 
+    def _is_name(self) -> bool:
+        """Return True for a name itself, not what comes of a call or an index."""
+        return not {"(", "["} & set(self._full_name)
+
     def _is_transparent(self) -> bool:
         """Return True for a decorator that changes nothing about what a function computes."""
         return _is_below(self._full_name, _TRANSPARENT)

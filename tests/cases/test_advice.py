@@ -329,3 +329,31 @@ def test_what_a_message_asks_to_call_first_is_called_in_what_is_pasted(
     assert "from weighted import prepare_weights" in code
     file.write_text(PREPARED + "\n" + textwrap.indent(code, "    ") + "\n")
     assert check(check_options(paths=("weighted.py",))).verdict.value == "pass"
+
+
+OF_MISSING_CLASS = """
+import torch
+from no_such_arrays import sparse
+
+class Multiplied(torch.autograd.Function):
+    @staticmethod
+    def forward(rows: sparse.csr_array, x: torch.Tensor):
+        return torch.from_numpy(rows @ x.detach().numpy())
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        rows, _ = inputs
+        ctx.turned = rows.T.tocsr()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None, torch.from_numpy(ctx.turned @ grad.numpy())
+"""
+
+
+def test_the_package_of_a_class_that_annotates_an_argument_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rows.py").write_text(OF_MISSING_CLASS)
+    found = check(check_options(paths=(str(tmp_path / "rows.py"),))).findings()
+    (finding,) = (each for each in found if each.rule == "GT002")
+    assert finding.message.startswith("forward cannot run here: no_such_arrays")
+    assert finding.hint == "install `no_such_arrays` in the environment that runs gradtool"

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from gradtool.cases.inference.bounds import clamp_bounds
+from gradtool.cases.inference.bounds import clamp_bounds, interval_bounds
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,17 @@ from gradtool.cases.inference.bounds import clamp_bounds
 )
 def test_clamps_show_bounds(code: str, found: list[tuple[object, object]]) -> None:
     assert list(clamp_bounds(ast.parse(code), ("x", "a", "b"))) == found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("(x >= a).float() * (x <= b).float()", [("a", "b")]),
+        ("(x < b) & (x > a)", [("a", "b")]),
+        ("(x < a) | (x > b)", [("a", "b")]),
+        ("(x > a) & (y < b)", []),
+        ("(x > a) & (x > b)", []),
+    ],
+)
+def test_comparisons_show_intervals(code: str, found: list[tuple[object, object]]) -> None:
+    assert list(interval_bounds(ast.parse(code), ("x", "a", "b"))) == found

@@ -84,6 +84,45 @@ def _bound(node: ast.expr | None, names: Collection[str]) -> Bound | None:
     return None
 
 
+def interval_bounds(node: ast.AST, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the bounds of each interval in a body: ``a`` and ``b`` of ``(x >= a) & (x <= b)``.
+
+    What lies outside is an interval, too: ``(x < a) | (x > b)``.
+    """
+    for found in ast.walk(node):
+        match found:
+            case ast.BinOp(left=left, op=ast.BitAnd() | ast.Mult(), right=right):
+                is_inside = True
+            case ast.BinOp(left=left, op=ast.BitOr() | ast.Add(), right=right):
+                is_inside = False
+            case _:
+                continue
+        one, other = _comparison(left, names), _comparison(right, names)
+        if one and other and one[0] == other[0] and {one[1], other[1]} == {"above", "below"}:
+            ends = {one[1]: one[2], other[1]: other[2]}
+            low, high = ends["above"], ends["below"]
+            yield (low, high) if is_inside else (high, low)
+
+
+def _comparison(node: ast.expr, names: Collection[str]) -> tuple[str, str, str] | None:
+    """What is compared, ``above`` or ``below``, and the parameter that it is compared with."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value  # Such as `float` of ``(x > a).float()``.
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=[ast.Name(id=name)]) if (
+            name in names
+        ):
+            if isinstance(operator, ast.Gt | ast.GtE):
+                return ast.unparse(left), "above", name
+            if isinstance(operator, ast.Lt | ast.LtE):
+                return ast.unparse(left), "below", name
+    return None
+
+
+PLAIN_LOW, PLAIN_HIGH = -0.5, 0.75
+"""A lower and an upper bound that are numbers."""
+
+
 def ranges(bounds: Collection[tuple[Bound, Bound]]) -> dict[str, tuple[float, float]]:
     """Return a range for each parameter that a clamp has beside a number or another parameter."""
     found: dict[str, tuple[float, float]] = {}

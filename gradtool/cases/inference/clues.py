@@ -14,7 +14,15 @@ from typing import Any
 
 import msgspec
 
-from gradtool.cases.inference.bounds import clamp_bounds, clamped_domains, ranges, side
+from gradtool.cases.inference.bounds import (
+    PLAIN_HIGH,
+    PLAIN_LOW,
+    clamp_bounds,
+    clamped_domains,
+    interval_bounds,
+    ranges,
+    side,
+)
 from gradtool.cases.inference.documentation import (
     contractions,
     documentation,
@@ -56,8 +64,8 @@ class Clues(msgspec.Struct, frozen=True):
     within: Mapping[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     """Ranges that clamps or docstrings show, and of matrices that contract."""
     passed: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """Flags, numbers of iterations and tolerances, as calls of the Function give, tuples, and the
-    last levels of quantizers.
+    """Flags, numbers of iterations and tolerances, as calls of the Function give, tuples, the last
+    levels of quantizers, and bounds of intervals.
     """
     single: frozenset[str] = frozenset()
     """Their gradient is one number: backward sums over all entries and expands to their shape."""
@@ -104,7 +112,7 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         uses=uses,
         unnamed=frozenset(_unnamed(bodies, names)),
         unpacked=frozenset(forward.unpacked & set(names)),
-        passed=dict(levels(bodies[0], none - tensors)) if bodies[0] else {},
+        passed=_numbers(bodies[0], none - tensors) if bodies[0] else {},
         single=frozenset(_expanded_from_sum(bodies, backward, names)) if backward else frozenset(),
         within={
             **contractions(documented, names),
@@ -153,10 +161,18 @@ def _unpacked(backward: FunctionNode, saved: list[str]) -> dict[str, str]:
     return {}
 
 
+def _numbers(body: FunctionNode, names: Collection[str]) -> dict[str, float]:
+    """Numbers for plain values that have no gradient: levels, and bounds of intervals."""
+    found: dict[str, float] = dict(levels(body, names))
+    for low, high in interval_bounds(body, names):
+        found |= {low: PLAIN_LOW, high: PLAIN_HIGH}
+    return found
+
+
 def _clamped(body: FunctionNode, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """The ranges that the clamps and the rounding of a body show."""
+    """The ranges that the clamps, intervals and rounding of a body show."""
     return {
-        **ranges(list(clamp_bounds(body, names))),
+        **ranges([*clamp_bounds(body, names), *interval_bounds(body, names)]),
         **dict(clamped_domains(body, names)),
         **ranges_of_quantizers(body, names),
     }

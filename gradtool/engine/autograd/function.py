@@ -158,6 +158,12 @@ class BackwardCFunction(FunctionCtx, Node):
             self._saved = _ACCESSED
         return tensors
 
+    def maybe_clear_saved_tensors(self) -> None:
+        """Free the saved tensors before ``backward`` ends, unless the walk keeps the graph."""
+        walk = modes.walk
+        if walk is not None and not walk.keep_graph:
+            self._saved = None
+
     def _output_edge(self, number: int) -> Node:
         """Return the node, or edge, that an output's tensor refers to."""
         return self if self._outputs == 1 else OutputEdge(self, number)

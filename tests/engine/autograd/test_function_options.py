@@ -213,3 +213,24 @@ def test_only_a_batch_takes_keyword_only_arguments(torch: Any) -> None:
         Scaled.apply(x)
     with pytest.raises(TypeError, match="unexpected keyword argument 'gain'"):
         torch.func.grad(lambda each: Scaled.apply(each).sum())(x)
+
+
+def test_saved_tensors_can_be_freed_within_backward(torch: Any) -> None:
+    class Freed(torch.autograd.Function):  # type: ignore[misc] # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            ctx.maybe_clear_saved_tensors()
+            seen.append(ctx.saved_tensors)
+            return grad * 2
+
+    seen: list[Any] = []
+    out = Freed.apply(torch.ones(2, requires_grad=True))
+    out.sum().backward(retain_graph=True)
+    assert len(seen[0]) == 1
+    with pytest.raises(RuntimeError, match="saved"):
+        out.sum().backward()
