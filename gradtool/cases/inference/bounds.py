@@ -105,7 +105,10 @@ def interval_bounds(node: ast.AST, names: Collection[str]) -> Iterator[tuple[str
 
 
 def _comparison(node: ast.expr, names: Collection[str]) -> tuple[str, str, str] | None:
-    """What is compared, ``above`` or ``below``, and the parameter that it is compared with."""
+    """Return what is compared, ``above`` or ``below``, and the parameter that it is compared with.
+
+    None for any other expression.
+    """
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value  # Such as `float` of ``(x > a).float()``.
     match node:
