@@ -503,6 +503,7 @@ SAID = [
     ),
     ("x.sin() * x.exp()", "g * x.exp() * x.cos()", "X is held constant.", "GT101", Severity.ERROR),
     ("x.sin() * x.exp()", "-g * x.exp() * x.cos()", IS_CONSTANT, "GT101", Severity.ERROR),
+    ("x.clone()", "-g", "The identity, its sign reversed twice.", "GT120", Severity.WARNING),
 ]
 
 

@@ -21,6 +21,7 @@ from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.thresholds.effort import JVP_TANGENTS
+from gradtool.verify.thresholds.noise import IRREGULAR_FACTOR
 
 
 class JvpComparison(msgspec.Struct, frozen=True):
@@ -73,22 +74,26 @@ def compare_jvps(
             rows(at.layout, _jvp(function, at, weights, only_argument)),
             only_argument,
         )
-        for weights, only_argument in _chosen(
-            at.layout, [each.argument for each in comparisons], seed
-        )
+        for weights, only_argument in _chosen(at, [each.argument for each in comparisons], seed)
     ]
 
 
 def _chosen(
-    layout: Layout, arguments: list[int], seed: int
+    at: Derivatives, arguments: list[int], seed: int
 ) -> Iterator[tuple[dict[int, FloatArray], int | None]]:
     """Yield the column weights of each argument with a tangent, and the only one that has it."""
     rng = generator(seed, "tangents")
     for _ in range(JVP_TANGENTS):
-        yield {each: signed(rng, width(layout, each)) for each in arguments}, None
+        yield {each: tangent_weights(at, each, rng) for each in arguments}, None
     if len(arguments) > 1:
         for each in arguments:
-            yield {each: signed(rng, width(layout, each))}, each
+            yield {each: tangent_weights(at, each, rng)}, each
+
+
+def tangent_weights(at: Derivatives, argument: int, rng: np.random.Generator) -> FloatArray:
+    """Weights of an argument's columns, with all digits of its dtype: a jvp may lose some."""
+    weights = signed(rng, width(at.layout, argument)) * IRREGULAR_FACTOR
+    return weights.astype(at.primals[argument].real.dtype).astype(np.float64)
 
 
 def _jvp(

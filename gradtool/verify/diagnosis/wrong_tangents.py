@@ -12,9 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gradtool.verify.comparison.analytic import width
 from gradtool.verify.comparison.derivatives import Derivatives
-from gradtool.verify.comparison.forward_mode import rows, tangents
+from gradtool.verify.comparison.forward_mode import rows, tangent_weights, tangents
 from gradtool.verify.diagnosis.altered_forward import altered_forward_of_jvp
 from gradtool.verify.diagnosis.forgotten_steps import forgotten_step_of_jvp
 from gradtool.verify.diagnosis.looks import (
@@ -91,8 +90,7 @@ def _product(one: Sequence[Array | None], other: Sequence[Array | None]) -> Floa
 
 
 def _random_tangents(derivatives: Derivatives, rng: np.random.Generator) -> Tangents:
-    layout = derivatives.layout
-    weights = {each: signed(rng, width(layout, each)) for each in derivatives.inputs}
+    weights = {each: tangent_weights(derivatives, each, rng) for each in derivatives.inputs}
     return tangents(derivatives, weights)
 
 

@@ -137,7 +137,7 @@ _SAYS_SURROGATE = re.compile(
 _SAID = {
     STRAIGHT_THROUGH: SAYS_PASSED,
     SURROGATE: _SAYS_SURROGATE,
-    REVERSAL: re.compile("revers|adversar", re.IGNORECASE),
+    REVERSAL: re.compile(r"revers(?!ed (twice|back)\b)|adversar", re.IGNORECASE),
     RELEVANCE: SAYS_RELEVANCE,
     STOPPED: SAYS_STOPPED,
 }

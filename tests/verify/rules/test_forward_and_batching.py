@@ -314,3 +314,12 @@ def test_jvp_and_vjp_are_compared_where_an_argument_rightly_gets_none():
             return 2 * tx
 
     assert verdicts(Ignores)["GT302"] == "pass"
+
+
+def test_a_jvp_in_half_precision_is_wrong():
+    class InHalf(Product):
+        @staticmethod
+        def jvp(ctx, tx, ty):
+            return (tx * CASE[1] + ty * CASE[0]).half().double()
+
+    assert [each.rule for each in gradtool.check(InHalf, [CASE]).findings()] == ["GT301"]
