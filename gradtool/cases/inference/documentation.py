@@ -13,8 +13,15 @@ from typing import Any
 from gradtool.cases.inference.class_source import source_of
 
 _AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
-_STATED = re.compile(rf"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:?)\s*{_AXES}")
-"""Matches ``x (B, T)``, ``x: (B, (K - 1) * d)``, ``q, k: (B, L, d)`` and ``a and b, each (C,)``."""
+_STATED = re.compile(
+    r"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:| are| have)?"
+    r"(?:(?<=:)[^().:;]{0,32}\b(?:shape|size|tensor|matrix|vector|array)s?\b)?"
+    rf"(?: (?:is|has|of|with)\b)?(?: (?:a |the )?(?:shape|size)s?\b)?\s*`*{_AXES}"
+)
+"""Matches ``x (B, T)``, ``x: (B, (K - 1) * d)``, ``q, k: (B, L, d)`` and ``a and b, each (C,)``.
+
+And ``x is (N, C)``, ``q and k are (B, L, d)``, ``w of shape (n // 2 + 1,)``, ``x: an array (N,)``.
+"""
 
 _OR = re.compile(rf"[^().:]{{0,40}}\bor\b[^().:]{{0,24}}?(\w*)\s*{_AXES}")
 """Matches another shape behind the first, as in ``(n, n) symmetric, or a batch (B, n, n)``."""

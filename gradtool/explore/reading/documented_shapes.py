@@ -7,6 +7,7 @@ agrees with counts.
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections import Counter
@@ -44,10 +45,25 @@ def stated_shapes(text: str, case: Point) -> list[Shapes]:
     names = {case.names[at] for at in case.tensors}
     found = alternatives(text, names)
     ways = islice(product(*found.values()), _MOST_WAYS)
-    every: list[Shapes]
-    every = [dict(zip(found, way, strict=True)) for way in ways] if found else []
+    every = [_bound(dict(zip(found, way, strict=True)), case) for way in ways] if found else []
     every.sort(key=lambda shapes: not agrees(shapes, case))
     return every if every and agrees(every[0], case) else []
+
+
+def _bound(shapes: Shapes, case: Point) -> Shapes:
+    """The shapes, with a size that they only compute with as the last extent of another tensor.
+
+    As ``n`` is in ``w of shape (n // 2 + 1,)``, if the case agrees with that.
+    """
+    axes = {axis for shape in shapes.values() for axis in shape}
+    trees = filter(None, map(expression, axes))
+    used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for name in sorted(used - axes - set(case.names)):
+        others = [at for at, array in case.continuous() if array.ndim]
+        made = ({**shapes, case.names[at]: (ANY_AXES[0], name)} for at in others)
+        free = (each for each in made if len(each) > len(shapes) and agrees(each, case))
+        shapes = next(free, shapes)
+    return shapes
 
 
 def agrees(shapes: Shapes, point: Point) -> bool:
@@ -77,15 +93,15 @@ def symbols(shapes: Shapes, point: Point) -> dict[str, int]:
     }
 
 
-def shape_of(text: str, name: str, case: Point) -> tuple[int, ...] | None:
-    """The shape that a text states of an argument which the case leaves out; None if unknown."""
+def shapes_of(text: str, name: str, case: Point) -> list[tuple[int, ...]]:
+    """The shapes that a text states of an argument, in extents of the case; none if unknown."""
     ways = stated_shapes(text, case)
-    axes = alternatives(text, {name}).get(name)
-    if not ways or not axes:
-        return None
+    if not ways:
+        return []
     known = symbols(ways[0], case)
-    shape = [_computed(axis, known) for axis in axes[0]]
-    return tuple(each for each in shape if each is not None) if None not in shape else None
+    stated = alternatives(text, {name}).get(name, ())
+    shapes = ([_computed(axis, known) for axis in axes] for axes in stated)
+    return [tuple(filter(None, shape)) for shape in shapes if all(shape)]
 
 
 def shapes_beside_scalar(text: str, case: Point) -> dict[str, tuple[int, ...]]:

@@ -232,6 +232,17 @@ def _reads(body: Sequence[ast.stmt], names: Collection[str]) -> bool:
     )
 
 
+def ends_of_ranges(function: Any) -> set[str]:
+    """The names that are ends of a ``range``: numbers of rounds, not places."""
+    return {
+        end.id
+        for node in nodes(function)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "range"
+        for end in node.args
+        if isinstance(end, ast.Name)
+    }
+
+
 def asks_for_needed(function: Any) -> bool:
     """Return True if backward reads which gradients are needed."""
     return _has_attribute(function, _NEEDED)

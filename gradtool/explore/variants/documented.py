@@ -12,7 +12,7 @@ from gradtool.cases.inference.documentation import alternatives
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.observed import shapes_met
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.documented_shapes import shapes_beside_scalar
+from gradtool.explore.reading.documented_shapes import shapes_beside_scalar, shapes_of
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import along_some_axes, with_axis
@@ -120,9 +120,17 @@ def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterat
                 made_by.setdefault((longer[axis], 1), {})[at] = with_axis(array, axis, rng)
             if axis is not None and len(longer) == array.ndim and array.shape[axis]:
                 made_by.setdefault((longer[axis], -1), {})[at] = np.take(array, 0, axis)
+        for shape in shapes_of(text, name, point) if array.dtype.kind == "f" else ():
+            if shape != array.shape and len(shapes) > 1:
+                made_by.setdefault((str(shape), 0), {})[at] = _reshaped(array, shape, rng)
     for made in made_by.values():
         shapes_now = (f"`{point.names[at]}` has the shape {list(made[at].shape)}" for at in made)
         yield Variant(point.having(made), " and ".join(shapes_now), may_raise=False)
+
+
+def _reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Values of an array, in another order, as one of another shape."""
+    return np.resize(rng.permutation(array.reshape(-1)), shape)
 
 
 def _instead_of_numbers(text: str, point: Point) -> Iterator[Variant]:

@@ -18,7 +18,7 @@ from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
 from gradtool.explore.reading.names import is_count, is_order
-from gradtool.explore.reading.source import nodes
+from gradtool.explore.reading.source import ends_of_ranges, nodes
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
     is_offsets,
@@ -118,6 +118,8 @@ def places_from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]
     for at in point.plain:
         place = point.values[at]
         if type(place) is not int or place < 0 or is_count(point.names[at]):
+            continue
+        if point.names[at] in ends_of_ranges(checkable.obj):
             continue
         for extent in (each for each in extents if each > place):
             turned = point.having({at: place - extent})
@@ -306,7 +308,9 @@ def ignored(function: Any, point: Point) -> Iterator[Variant]:
         yield Variant(
             point.having({at: changed}), f"some entries of `{label}` are `{mark}`, {number}"
         )
-        for other in labels[labels != number].tolist()[:1]:
+        others = labels[labels != number].tolist()
+        # Zero is false, and easily taken for none.
+        for other in dict.fromkeys([*others[:1], *(0 for each in others if each == 0)]):
             # What the case ignores has to be ignored still: it may be no index.
             moved = np.where(labels == number, other, labels).astype(labels.dtype)
             change = f"`{mark}` is {other}, as some entries of `{label}` are"

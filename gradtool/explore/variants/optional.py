@@ -24,7 +24,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.reading.comparisons import compared_with_none, tested_for_none
-from gradtool.explore.reading.documented_shapes import shape_of
+from gradtool.explore.reading.documented_shapes import shapes_of
 from gradtool.explore.reading.names import (
     is_learned,
     is_length,
@@ -249,8 +249,7 @@ def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[
         return first  # Any other shape is one that broadcasting lets pass.
     if not (instead is None or first) or not models or not _may_be_tensor(checkable, name):
         return first  # A number that forward takes instead stands for a number.
-    documented = shape_of(wording(checkable.obj).docstrings, name, point)
-    shapes = [documented] if documented else []
+    shapes = shapes_of(wording(checkable.obj).docstrings, name, point)[:1]
     shapes += [*(_returned(checkable, point) if is_state(name) else ()), *_shapes(point)]
     return [*dict.fromkeys([*first, *((shape, models[0].dtype) for shape in shapes)])]
 

@@ -76,7 +76,10 @@ _STATE = re.compile(
 )
 """Names of inputs that a Function updates at each call."""
 
-_ALL_UPDATED = r"\b(buffers|statistics|averages)\b[^.;]*\b(updated|overwritten)\b"
+_ALL_UPDATED = (
+    r"\b(buffers|statistics|averages)\b[^.;]*\b(updated|overwritten)\b"
+    r"|\b(updates|overwrites)\b[^.;]*\b(buffers|statistics|averages)\b"
+)
 """Matches a clause about all of them."""
 
 
