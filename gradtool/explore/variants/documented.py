@@ -120,9 +120,9 @@ def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterat
                 made_by.setdefault((longer[axis], 1), {})[at] = with_axis(array, axis, rng)
             if axis is not None and len(longer) == array.ndim and array.shape[axis]:
                 made_by.setdefault((longer[axis], -1), {})[at] = np.take(array, 0, axis)
-        for shape in shapes_of(text, name, point) if array.dtype.kind == "f" else ():
-            if shape != array.shape and len(shapes) > 1:
-                made_by.setdefault((str(shape), 0), {})[at] = _reshaped(array, shape, rng)
+        for form in shapes_of(text, name, point) if array.dtype.kind == "f" else ():
+            if form != array.shape and len(shapes) > 1:
+                made_by.setdefault((str(form), 0), {})[at] = _reshaped(array, form, rng)
     for made in made_by.values():
         shapes_now = (f"`{point.names[at]}` has the shape {list(made[at].shape)}" for at in made)
         yield Variant(point.having(made), " and ".join(shapes_now), may_raise=False)

@@ -60,6 +60,19 @@ def test_a_changed_buffer_of_statistics_is_a_note(function):
     assert [severity for severity, _ in flaws(fake, "GT501")] == [Severity.NOTE]
 
 
+def test_a_docstring_may_say_that_buffers_are_updated(function):
+    fake = function(
+        lambda x, rm: x * 2,
+        lambda p, c: (2 * c[0], None),
+        [X, X],
+        names=["x", "rm"],
+        differentiable=[True, False],
+        observed={"mutated_arguments": (1,)},
+    )
+    fake.docstrings = "Training updates the running buffers."
+    assert [severity for severity, _ in flaws(fake, "GT501")] == [Severity.NOTE]
+
+
 def test_an_input_that_is_marked_dirty_may_change(square):
     observed = {"mutated_arguments": (0,), "declared_dirty": (0,)}
     assert flaws(square(observed=observed), "GT501") == []

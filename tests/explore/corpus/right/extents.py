@@ -20,6 +20,33 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class WeightedSpectrum(Function):
+    """The weighted energy of the spectrum of signals, w of shape (n // 2 + 1,)."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        spectrum = torch.fft.rfft(x)
+        ctx.save_for_backward(x, w)
+        return (w * (spectrum.real**2 + spectrum.imag**2)).sum(-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        n = x.shape[-1]
+        spectrum = torch.fft.rfft(x)
+        half = torch.full_like(w, 0.5)
+        half[0] = 1.0
+        if n % 2 == 0:
+            half[-1] = 1.0
+        grad_x = 2 * n * torch.fft.irfft(spectrum * (w * half), n=n) * grad_output.unsqueeze(-1)
+        energy = spectrum.real**2 + spectrum.imag**2
+        return grad_x, (grad_output.unsqueeze(-1) * energy).reshape(-1, w.numel()).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 6), draw(4)
+
+
 class TwoScores(Function):
     """Weights by the first queries and keys less those by the second, times the values."""
 

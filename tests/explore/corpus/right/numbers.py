@@ -21,6 +21,38 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class StepsUpTo(Function):
+    """The state after so many steps; those at or after ``length`` are padding."""
+
+    @staticmethod
+    def forward(ctx, rows, decay, length):
+        state = rows[0]
+        states = [state]
+        for t in range(1, length):
+            state = decay * state + rows[t]
+            states.append(state)
+        ctx.save_for_backward(torch.stack(states), decay)
+        ctx.shape, ctx.length = rows.shape, length
+        return state.clone()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        states, decay = ctx.saved_tensors
+        grad_rows, grad_decay = grad_output.new_zeros(ctx.shape), torch.zeros_like(decay)
+        for t in range(ctx.length - 1, -1, -1):
+            grad_rows[t] = grad_output
+            if t:
+                grad_decay = grad_decay + grad_output * states[t - 1]
+                grad_output = grad_output * decay
+        return grad_rows, grad_decay, None
+
+    @staticmethod
+    def sample_inputs():
+        yield normal(4, 3), normal(3), 3
+        yield normal(2, 3), normal(3), 1
+
+
 class TurnedPairs(Function):
     """Turns the pairs among the first `count` entries of each row by an angle; others stay."""
 

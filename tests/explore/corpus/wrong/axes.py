@@ -20,6 +20,25 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class MeanSquareOver(Function):
+    """The mean of squares over the given axes, which are kept with extent one."""
+
+    @staticmethod
+    def forward(ctx, x, dims):
+        ctx.save_for_backward(x)
+        ctx.dims = dims
+        return (x * x).mean(dims, keepdim=True)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * grad_output * x / x.shape[ctx.dims[0]], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, 4), (2,)
+
+
 class DiscountedSums(Function):
     """s_t = x_t + rate * s_{t+1} along dim."""
 

@@ -17,6 +17,30 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class EmbeddingWithPadding(Function):
+    """Rows of a table; positions of the padding number are zero and give the table no gradient."""
+
+    @staticmethod
+    def forward(ctx, table, ids, padding_idx=None):
+        ctx.save_for_backward(ids)
+        ctx.rows, ctx.padding_idx = table.shape[0], padding_idx
+        rows = table[ids]
+        return rows if padding_idx is None else rows * (ids != padding_idx).unsqueeze(-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (ids,) = ctx.saved_tensors
+        if ctx.padding_idx:
+            grad_output = grad_output * (ids != ctx.padding_idx).unsqueeze(-1)
+        grad_table = grad_output.new_zeros(ctx.rows, grad_output.shape[-1])
+        flat = grad_output.reshape(-1, grad_output.shape[-1])
+        return grad_table.index_add(0, ids.reshape(-1), flat), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 3), torch.tensor([[1, 4, 4], [0, 2, 4]]), 4
+
+
 class MeanOverMarked(Function):
     """Mean of the negative log-probabilities of the labels with label != skip_index."""
 

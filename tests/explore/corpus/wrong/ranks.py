@@ -20,6 +20,24 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class Modulated(Function):
+    """Scales features: x is (N, C), scale is (C,) or (N, 1)."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        return grad_output * scale, (grad_output * x).sum(0).reshape(scale.shape)
+
+    @staticmethod
+    def sample_inputs():
+        yield normal(4, 3), normal(3)
+
+
 class Weighed(Function):
     """Mean of the squares of `x` (batch, time), weighed by step.
 
