@@ -321,11 +321,10 @@ def _other_axes(value: Any, rank: int) -> Iterator[Any]:
             yield type(value)(cycle if list(value) != cycle else [rank - 1, *range(rank - 1)])
         elif value and len(value) < rank:
             yield type(value)((each + 1) % rank for each in value)
-            if len(value) == 1:
+            if not value[1:]:
                 start = rank if value[0] < 0 else 0
-                own = value[0] % rank
-                other = (own - 1) % rank
-                yield type(value)(axis - start for axis in sorted((own, other)))
+                both = sorted({value[0] % rank, (value[0] - 1) % rank})
+                yield type(value)(axis - start for axis in both)
 
 
 def _other_records(value: Any, step: int) -> Iterator[Any]:
