@@ -394,3 +394,98 @@ class TangentThroughDivisorForgotten(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4), draw(1, seed=1)
+
+
+class WithoutConjugate(Function):
+    says = "backward is right with `-grad_b @ x.mH` in place of `-grad_b @ x.mT` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, a, b):
+        x = torch.linalg.solve(a, b)
+        ctx.save_for_backward(a, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, x = ctx.saved_tensors
+        grad_b = torch.linalg.solve(a.mH, g)
+        return -grad_b @ x.mT, grad_b  # <-
+
+    @staticmethod
+    def sample_inputs():
+        a, b = (torch.complex(draw(3, 3, seed=n), draw(3, 3, seed=n + 1)) for n in (1, 3))
+        yield (a + 3 * torch.eye(3)).detach().requires_grad_(), b.detach().requires_grad_()
+
+
+class GatheredNotScattered(Function):
+    says = (
+        "backward is right with `scaled.new_zeros(scaled.shape).scatter_add(-1, order, scaled)` in "
+        "place of `scaled.gather(-1, order)` (line LINE)"
+    )
+
+    @staticmethod
+    def forward(ctx, x, w):
+        found, order = x.sort(dim=-1)
+        ctx.save_for_backward(found, order, w)
+        return found * w
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        found, order, w = ctx.saved_tensors
+        scaled = g * w
+        return scaled.gather(-1, order), (g * found).sum(0)  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 5), draw(5, seed=1)
+
+
+class OneSideOfSymmetric(Function):
+    says = "backward is right with `(g + g.mT) / 2` in place of `g` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        sizes = x.square().sum(1)
+        return sizes[:, None] + sizes[None, :] - 2 * x @ x.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 4 * (g.sum(1, keepdim=True) * x - g @ x)  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 2),)
+
+
+class FirstStepForTheStart(Function):
+    says = "backward is right with `carry` in place of `grads[0]` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, decay, x, start):
+        state, states = start, [start]
+        for t in range(len(x)):
+            state = decay[t] * state + x[t]
+            states.append(state)
+        ctx.save_for_backward(decay, torch.stack(states))
+        return torch.stack(states[1:])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        decay, states = ctx.saved_tensors
+        grads, of_decay = torch.zeros_like(g), torch.zeros_like(decay)
+        carry = torch.zeros_like(g[0])
+        for t in reversed(range(len(g))):
+            grads[t] = g[t] + carry
+            of_decay[t] = grads[t] * states[t]
+            carry = decay[t] * grads[t]
+        return of_decay, grads, grads[0]  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), draw(4, 2, seed=1), draw(2, seed=2)

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-_TRANSPOSES = frozenset({"T", "mT", "H", "mH"})
+_TRANSPOSES = {"T": "H", "mT": "mH", "H": "T", "mH": "mT"}
+"""Each transpose with the one that conjugates, or does not."""
+
 _METHODS = [
     ("sum", "mean"),
     ("amax", "amin"),
@@ -203,6 +205,9 @@ def _terms(node: ast.expr) -> Iterator[ast.expr]:
 def _switches(node: ast.expr) -> Iterator[ast.expr]:
     """Another method, comparison, branch or truth value."""
     match node:
+        case ast.Call(func=ast.Attribute(value=value, attr="gather"), args=[dim, index]):
+            x, places = ast.unparse(value), f"{ast.unparse(dim)}, {ast.unparse(index)}"
+            yield _parsed(f"({x}).new_zeros(({x}).shape).scatter_add({places}, {x})")
         case ast.Call(func=ast.Attribute(value=value, attr=attr), args=args, keywords=keywords):
             for pair in _METHODS:
                 if attr in pair:
@@ -271,6 +276,7 @@ def _transposes(node: ast.expr) -> Iterator[ast.expr]:
     match node:
         case ast.Attribute(value=value, attr=attr) if attr in _TRANSPOSES:
             yield value
+            yield ast.Attribute(value, _TRANSPOSES[attr], ast.Load())
         case ast.Call(func=ast.Attribute(value=value, attr="t" | "transpose" | "conj")):
             yield value
         case ast.Name() | ast.Call() | ast.Subscript() | ast.Attribute():
@@ -294,10 +300,13 @@ def _numbers(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _names(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
-    """Another variable in the place of one."""
+    """Another variable in the place of one, or of one of its parts."""
     name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
     if name in held:
         yield from (_parsed(each) for each in held if each != name)
+    match node:
+        case ast.Subscript(value=ast.Name(id=whole), slice=ast.Constant() | ast.UnaryOp()):
+            yield from (_parsed(each) for each in held if each != whole)
 
 
 def _extents(node: ast.Name, held: Sequence[str]) -> Iterator[ast.expr]:
@@ -329,7 +338,9 @@ def _uses(tree: ast.FunctionDef, held: Sequence[str]) -> dict[str, list[ast.Name
 def _of_all_uses(uses: Mapping[str, Sequence[ast.Name]], held: Sequence[str]) -> Iterator[Edit]:
     """Another variable, or a function of the same one, in all uses of a variable."""
     for first, *rest in uses.values():
-        for made in (*_functions(first), *_names(first, held), ast.UnaryOp(ast.USub(), first)):
+        negative = ast.UnaryOp(ast.USub(), first)
+        symmetric = _parsed(f"({first.id} + {first.id}.mT) / 2")
+        for made in (*_functions(first), *_names(first, held), negative, symmetric):
             yield Edit(first, made, first, others=tuple(rest))
 
 
