@@ -240,7 +240,7 @@ class _Compared(msgspec.Struct, frozen=True):
 
     def trial(self, found: Sequence[Array | None]) -> Trial:
         """Return the answer of the first question that has one, else that of all entries."""
-        for ask in (self._left_out, self._at_edge, self._only_finite, self._unfit):
+        for ask in (self._left_out, self._at_edge, self._only_finite, self._unfit, self._of_one):
             trial = ask(found)
             if trial is not None:
                 return trial
@@ -294,6 +294,17 @@ class _Compared(msgspec.Struct, frozen=True):
         # PyTorch refuses such a gradient, as if backward raised.
         return Trial(self.where_raised(ValueError()), 5)
 
+    def _of_one(self, found: Sequence[Array | None]) -> Trial | None:
+        """Leave out an only item that nothing depends on, as where a loss compares pairs."""
+        if all(map(is_finite, found)) or not self._has_new_ones():
+            return None
+        is_flat = not any(np.any(each) for each in self.exact if each is not None)
+        return Trial(Answer.REFUSED, 5) if is_flat else None
+
+    def _has_new_ones(self) -> bool:
+        """Return True where an extent is one that is larger at the case."""
+        return not axes_of_one(self.variant.point) <= self.at_case.ones
+
     def _infinite(self, found: Sequence[Array | None], is_usual: bool) -> Trial | None:
         is_meant = _is_meant(self.checkable.obj, self.variant, is_usual)
         if not is_meant or all(map(is_finite, found)):
@@ -315,7 +326,7 @@ class _Compared(msgspec.Struct, frozen=True):
         floor = _CASE_ROUNDINGS * at_case.usual
         has_options_of_case = at_case.has_options_of(variant.point)
         may_be_surrogate = not (variant.names_extents and has_options_of_case)
-        may_broadcast = variant.names_extents and not axes_of_one(variant.point) <= at_case.ones
+        may_broadcast = variant.names_extents and self._has_new_ones()
         return frozenset(
             argument.position
             for mine, other, argument in zip(
