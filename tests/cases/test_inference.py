@@ -919,3 +919,45 @@ def test_what_the_source_and_its_docstring_say_of_values_is_kept(
     (function,) = check(check_options(paths=(f"read.py::{name}",))).modules[0].functions
     assert list(function.cases[0].arguments) == arguments
     assert function.verdict is Verdict.PASS, [each.message for each in function.checks]
+
+
+PLANS = """
+class Plan:
+    def __init__(self, first, second, third, fourth):
+        if type(first) is not int:
+            raise TypeError("refused")
+        if type(second) is not bool:
+            raise TypeError("refused")
+        if type(third) is not float:
+            raise TypeError("refused")
+        if type(fourth) is not bool:
+            raise TypeError("refused")
+        self.factor = first * third
+"""
+
+PLANNED = """
+import torch
+
+from deep.core import plans
+
+
+class Planned(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, first, second, third, fourth):
+        ctx.plan = plans.Plan(first, second, third, fourth)
+        return x * ctx.plan.factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.plan.factor, None, None, None, None
+"""
+
+
+def test_arguments_that_come_further_in_another_folder_of_the_package_are_better(
+    write: Write,
+) -> None:
+    empty = ("deep/__init__.py", "deep/ops/__init__.py", "deep/core/__init__.py")
+    write({"deep/core/plans.py": PLANS, "deep/ops/planned.py": PLANNED, **dict.fromkeys(empty, "")})
+    report = check(check_options(paths=("deep/ops/planned.py",), explore="off"))
+    (function,) = report.modules[0].functions
+    assert function.verdict is Verdict.PASS, [each.message for each in function.checks]

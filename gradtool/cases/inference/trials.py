@@ -6,6 +6,7 @@ import ast
 import contextlib
 import io
 import math
+import os
 import re
 import traceback
 import warnings
@@ -52,7 +53,7 @@ class Trial:
     reached: tuple[int, ...] = ()
     """The lines of the user's file at which the call ended, outermost first, or a stage beyond."""
     below: tuple[int, ...] = ()
-    """The lines of other files of its folder that these called, outermost first."""
+    """The lines of other files of its package that these called, outermost first."""
     line: str = ""
     """The text of the line that refused them."""
     raised: str = ""
@@ -126,7 +127,7 @@ def _placed(trial: Trial, error: Exception, file: Path) -> Trial:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == str(file)]
     last = max((at for at, frame in enumerate(frames) if frame in own), default=-1)
-    folder, starts = str(file.parent), _statements(file)
+    folder, starts = f"{_package_of(file)}{os.sep}", _statements(file)
     below = [frame for frame in frames[last + 1 :] if frame.filename.startswith(folder)]
     return replace(
         trial,
@@ -136,6 +137,15 @@ def _placed(trial: Trial, error: Exception, file: Path) -> Trial:
         raised=(frames[-1].line or "") if frames else "",
         at=refusal_of(error, file),
     )
+
+
+@lru_cache(maxsize=4)
+def _package_of(file: Path) -> Path:
+    """The folder of the outermost package that a file belongs to, or of the file without one."""
+    folder = file.parent
+    while (folder / "__init__.py").is_file() and (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
 
 
 @lru_cache(maxsize=4)
