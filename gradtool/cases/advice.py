@@ -43,7 +43,9 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     if objects and checkable.is_function:
         return _skeleton(checkable, given, objects)
     values = {name: _in_code(value) for name, value in given.items()}
-    prepared = preparation(checkable.obj, search.objection, values)
+    shapes = (list(spec["shape"]) for spec in likeliest.args if _is_drawn(spec))
+    extent = next((shape[-1] for shape in shapes if shape), None)
+    prepared = preparation(checkable.obj, search.objection, values, extent)
     if prepared and checkable.is_function:
         return _prepared(checkable, prepared, list(values.values()))
     if is_serializable(likeliest):
@@ -123,6 +125,10 @@ def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[s
     made = [f"{name} = {_start(kind)}  # {kind}" for name, kind in objects.items()]
     code = _sample_inputs(checkable, made, values)
     return "\n".join([f"create {wanted} in a static method of {checkable.name}:", *code])
+
+
+def _is_drawn(value: Any) -> bool:
+    return isinstance(value, dict) and "shape" in value
 
 
 def _prepared(checkable: Checkable, calls: list[str], values: list[str]) -> str:

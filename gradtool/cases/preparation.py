@@ -18,19 +18,24 @@ _ASKS_FOR_CALL = re.compile(
 )
 
 
-def preparation(function: Any, objection: str, values: Mapping[str, str]) -> list[str]:
+def preparation(
+    function: Any, objection: str, values: Mapping[str, str], extent: int | None
+) -> list[str]:
     """The lines of code that import and call what an objection asks to call first.
 
     Args:
         function: The Function that objects.
         objection: Its message.
         values: The code of its arguments by name, which the call shares.
+        extent: The last extent of its first tensor, for an integer that it does not share.
     """
     found = _ASKS_FOR_CALL.search(objection)
     named = next(_named(function, found["name"]), None) if found else None
     if named is None:
         return []
-    given = ", ".join(f"{name}={values.get(name, '...')}" for name in _required(named))
+    start = {name: str(extent) for name in _integers(named) if extent is not None}
+    code = {**start, **values}
+    given = ", ".join(f"{name}={code.get(name, '...')}" for name in _required(named))
     module = named.__module__
     return [f"from {module} import {named.__name__}", f"{named.__name__}({given})"]
 
@@ -51,4 +56,11 @@ def _required(function: Callable[..., Any]) -> Iterator[str]:
     for name, parameter in inspect.signature(function).parameters.items():
         single = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if single and parameter.default is parameter.empty:
+            yield name
+
+
+def _integers(function: Callable[..., Any]) -> Iterator[str]:
+    """Yield the names of the parameters that are annotated as integers."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.annotation in (int, "int"):
             yield name

@@ -300,20 +300,20 @@ import torch
 
 _WEIGHTS = {}
 
-def prepare_weights(degree, *, scale=0.5):
-    _WEIGHTS[degree] = scale * degree
+def prepare_weights(width: int, degree, *, scale=0.5):
+    _WEIGHTS[width, degree] = scale * degree
 
 class Weighted(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, degree):
-        if degree not in _WEIGHTS:
+        if (x.shape[-1], degree) not in _WEIGHTS:
             raise RuntimeError("no weights of this degree: call prepare_weights first")
-        ctx.degree = degree
-        return x * _WEIGHTS[degree]
+        ctx.factor = _WEIGHTS[x.shape[-1], degree]
+        return x * ctx.factor
 
     @staticmethod
     def backward(ctx, grad_output):
-        return grad_output * _WEIGHTS[ctx.degree], None
+        return grad_output * ctx.factor, None
 """
 
 
