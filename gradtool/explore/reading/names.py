@@ -102,6 +102,9 @@ is_state = _names(
 )
 """Tells what a recurrence starts from, a tensor."""
 
+is_start = _names(r"[chsxz]_?0|(init|initial)(_\w+)?|(\w+_)?init(ial)?")
+"""Tells what a recurrence starts from before its first step, where a docstring speaks of it."""
+
 is_of_either_sign = _names(
     r"(.*_)?(adv|advantages?|rewards?|returns?|targets?|y|errors?|residuals?|signals?|noise|x|input)"
 )

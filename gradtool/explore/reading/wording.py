@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from gradtool.cases.inference.documentation import documentation, source, stated
-from gradtool.explore.reading.names import is_weight
+from gradtool.explore.reading.names import is_start, is_weight
 
 _SYMMETRIC = re.compile(
     r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
@@ -353,6 +353,8 @@ class Wording:
             rf"\binitial ((hidden|cell|recurrent|memory) )?(state )?[`(]*{word}\b"
             rf"|\b{word}\b[^.;,]{{0,24}}\binitial (((hidden|cell) )?state|[A-Za-z])\b"
         )
+        if is_start(name):
+            text += r"|\binitial ((hidden|cell) )?states?\b"
         return bool(re.search(text, self.docstrings, re.I)) and not self.is_constant(name)
 
     def is_constant(self, name: str) -> bool:

@@ -104,7 +104,7 @@ def learned(
         at
         for at, array in point.continuous()
         if at not in point.tracked and array.dtype.kind == "f"
-        if not is_integral(array) or wording(function).is_learned(point.names[at])
+        if not is_integral(array) or _is_learned(function, point.names[at])
     ]
     changed = find_changed() if free else ()
     for at in free:
@@ -112,13 +112,17 @@ def learned(
             yield with_gradient(function, point, at, may_raise=not is_asked)
 
 
+def _is_learned(function: Any, name: str) -> bool:
+    said = wording(function)
+    return said.is_learned(name) or said.is_initial_state(name)
+
+
 def with_gradient(function: Any, point: Point, at: int, *, may_raise: bool = True) -> Variant:
     """The variant in which a tensor requires a gradient, which is not None if it is learned.
 
     The gradient of an initial state goes on to the part of a sequence before it.
     """
-    said, name = wording(function), point.names[at]
-    is_learned = said.is_learned(name) or said.is_initial_state(name)
+    is_learned = _is_learned(function, point.names[at])
     return Variant(
         replace(point, tracked=point.tracked | {at}),
         f"`{point.names[at]}` requires a gradient",

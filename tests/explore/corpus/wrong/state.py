@@ -22,6 +22,37 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class RecurrenceWithoutGradientOfItsStart(Function):
+    """A diagonal recurrence with an optional initial state."""
+
+    @staticmethod
+    def forward(ctx, u, a, h0=None):
+        h = torch.zeros_like(a) if h0 is None else h0
+        states = [h]
+        for t in range(u.shape[0]):
+            h = a * h + u[t]
+            states.append(h)
+        ctx.save_for_backward(a, torch.stack(states))
+        return torch.stack(states[1:])
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        a, states = ctx.saved_tensors
+        grad_u, grad_a, carry = torch.zeros_like(grad_output), torch.zeros_like(a), 0.0
+        for t in reversed(range(len(grad_output))):
+            grad_u[t] = grad_output[t] + carry
+            grad_a = grad_a + grad_u[t] * states[t]
+            carry = a * grad_u[t]
+        return grad_u, grad_a, None
+
+    @staticmethod
+    def sample_inputs():
+        u, a = (torch.randn(*n, dtype=torch.double, requires_grad=True) for n in [(5, 3), (3,)])
+        yield u, a, None
+        yield u, a, torch.ones(3, dtype=torch.double)
+
+
 class DecayFromAState(Function):
     """h_t = rate * h_(t-1) + x_t, from zeros or from an initial `state`."""
 
