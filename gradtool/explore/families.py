@@ -318,7 +318,7 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),
         "falling numbers": lambda: falling(point, needs_order=said.needs_order),
-        "constants": lambda: less_special(point, said.may_weigh),
+        "constants": lambda: less_special(point, said.may_weigh, said.is_nonzero),
         "learned tensors": lambda: learned(
             function,
             point,

@@ -50,6 +50,9 @@ _POSITIVE = re.compile(
 _OF_POSITIVE = (0.5, 1.5)
 """Range of the values of what is positive."""
 
+_AT_LEAST = re.compile(r"^(\w+)\s*(>=|>|\u2265)\s*(\d+)$")
+"""Matches ``W >= 2``, an extent of at least two."""
+
 _MULTIPLE = re.compile(r"\b(\d+)([A-Za-z]\w*)")
 """Matches ``4H``, which is four times `H`."""
 
@@ -110,11 +113,19 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
         *listed, name = (*re.findall(r"\w+", match[1]), match[2])
         is_common = match[3] or name == "each"
         alike = [each for each in listed if is_common and each in names]
-        shapes = [tuple(_axes(each)) for each in (match[4], *_others(text, match.end(), names))]
+        stated = (match[4], *_others(text, match.end(), names))
+        shapes = [tuple(_AT_LEAST.sub(r"\1", axis) for axis in _axes(each)) for each in stated]
         shapes += _stacked(text, match.end(), shapes[-1])
         if all(axes and all(map(_is_extent, axes)) for axes in shapes):
             found |= {each: shapes for each in (*alike, name) if each in names}
     return found
+
+
+def least_extents(text: str) -> dict[str, int]:
+    """The least extents that a text states in shapes, by the names of the extents."""
+    axes = (axis for match in re.finditer(_AXES, text) for axis in _axes(match[1]))
+    found = filter(None, map(_AT_LEAST.match, axes))
+    return {match[1]: int(match[3]) + (match[2] == ">") for match in found}
 
 
 def scalars_or(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.cases.inference.bounds import Bound, are_bounds, clamp_bounds
-from gradtool.cases.inference.documentation import Shapes
+from gradtool.cases.inference.documentation import Shapes, least_extents
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
 from gradtool.explore.reading.inequalities import Inequality, inequalities
@@ -48,7 +48,9 @@ def constraints(
     ways = stated_shapes(text, case)
     found: list[Constraint] = []
     if ways:
+        least = least_extents(text)
         found.append(lambda point: any(agrees(shapes, point) for shapes in ways))
+        found.append(lambda point: _is_long_enough(symbols(ways[0], point), least))
     found += _stated(text, ways[0] if ways else {}, [case, *cases])
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
     found += _unequal(text, [case, *cases])
@@ -60,6 +62,10 @@ def constraints(
     found += _sorting(case)
     found += mirrored(case)
     return [each for each in found if each(case)]
+
+
+def _is_long_enough(extents: Mapping[str, int], least: Mapping[str, int]) -> bool:
+    return all(extents.get(name, bound) >= bound for name, bound in least.items())
 
 
 def _unequal(text: str, cases: Sequence[Point]) -> list[Constraint]:

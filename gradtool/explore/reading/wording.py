@@ -357,6 +357,11 @@ class Wording:
             text += r"|\binitial ((hidden|cell) )?states?\b"
         return bool(re.search(text, self.docstrings, re.I)) and not self.is_constant(name)
 
+    def is_nonzero(self, name: str) -> bool:
+        """Return True if a docstring asks no more of an argument than not to be zero."""
+        text = rf"\b{re.escape(name)}\b`*[^.;,]{{0,16}}\bnon-?zero\b"
+        return bool(re.search(text, self.docstrings, re.I))
+
     def is_constant(self, name: str) -> bool:
         """Return True if a docstring says that an argument has no gradient."""
         word = re.escape(name)

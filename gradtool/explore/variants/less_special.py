@@ -17,12 +17,15 @@ from gradtool.verify.protocol.observation import Array
 _LARGEST_SPECIAL = 2.0
 
 
-def less_special(point: Point, may_weigh: Callable[[str], bool]) -> Iterator[Variant]:
+def less_special(
+    point: Point, may_weigh: Callable[[str], bool], is_nonzero: Callable[[str], bool]
+) -> Iterator[Variant]:
     """Yield variants in which tensors of nothing but one small integer have other values.
 
     A term times zero, a power of one, or a product with ones is no evidence for its factor. Of
     what requires a gradient, other whole numbers become fractions too, and so do the ones of
-    weights that are all zero or one (`may_weigh` tells the name of a weight).
+    weights that are all zero or one (`may_weigh` tells the name of a weight). What may be all but
+    zero (`is_nonzero` tells its name) gets both signs.
     """
     for at, array in point.continuous():
         is_free = at in point.tracked or not is_mark(point.names[at])
@@ -35,6 +38,8 @@ def less_special(point: Point, may_weigh: Callable[[str], bool]) -> Iterator[Var
             continue
         spread = np.linspace(0.6, 0.9, array.size).reshape(array.shape)
         moved = (array * spread if array.any() else 0.5 * spread).astype(array.dtype)
+        if is_nonzero(point.names[at]):
+            moved = moved * np.resize([-1, 1], array.shape).astype(array.dtype)
         if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL:
             change = f"`{point.names[at]}` is not {array.min():g} everywhere"
             yield Variant(point.having({at: moved}), change, is_less_special=True)
@@ -70,6 +75,10 @@ def turned(function: Any, point: Point) -> Iterator[Variant]:
             "all tensors are" if either == every else f"{which} {'is' if len(made) == 1 else 'are'}"
         )
         yield Variant(point.having(made), f"{change} complex")
+        first = min(made)
+        if either == every and len(made) > 1 and made[first].ndim:
+            alone = point.having({first: made[first]})
+            yield Variant(alone, f"only `{point.names[first]}` is complex")
     allowed = [at for at in floats if said.may_be_complex(point.names[at])]
     if len(allowed) > 1:
         made = {at: floats[at] * _phases(floats[at]) for at in allowed}

@@ -20,6 +20,38 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class SampledBetweenNeighbors(Function):
+    """Linear interpolation of rows (C, W >= 2) at places between their entries.
+
+    ``rows`` has shape (C, W >= 2), ``places`` has shape (N,).
+    """
+
+    @staticmethod
+    def forward(ctx, rows, places):
+        width = rows.shape[1]
+        inner = places.clamp(0, width - 1)
+        left = inner.floor().long().clamp(max=width - 2)
+        share = inner - left
+        inside = (places >= 0) & (places <= width - 1)
+        ctx.save_for_backward(rows, left, share, inside)
+        return torch.lerp(rows[:, left], rows[:, left + 1], share.expand(len(rows), -1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        rows, left, share, inside = ctx.saved_tensors
+        grad_rows = torch.zeros_like(rows).index_add_(1, left, grad_output * (1 - share))
+        grad_rows = grad_rows.index_add_(1, left + 1, grad_output * share)
+        slopes = rows[:, left + 1] - rows[:, left]
+        return grad_rows, (slopes * grad_output).sum(0) * inside
+
+    @staticmethod
+    def sample_inputs():
+        rows = torch.tensor([[0.3, 1.0, -0.4, 2.0]], dtype=torch.double, requires_grad=True)
+        places = torch.tensor([-1.5, 0.2, 1.7, 5.0, 0.6], dtype=torch.double, requires_grad=True)
+        yield rows, places
+
+
 class WeightedSpectrum(Function):
     """The weighted energy of the spectrum of signals, w of shape (n // 2 + 1,)."""
 

@@ -16,6 +16,28 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class SoftThresholded(Function):
+    """Shrinks real or complex coefficients; ``level`` is a scalar tensor."""
+
+    @staticmethod
+    def forward(ctx, z, level):
+        ctx.save_for_backward(z, level)
+        return torch.sgn(z) * torch.relu(z.abs() - level)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        z, level = ctx.saved_tensors
+        active = (z.abs() > level).to(z.real.dtype)
+        grad_level = -(grad_output * torch.sgn(z).conj() * active).real.sum()
+        return grad_output * active, grad_level
+
+    @staticmethod
+    def sample_inputs():
+        z = torch.tensor([[0.9, -1.4, 0.2], [2.0, -0.1, 0.7]], dtype=torch.double)
+        yield z.requires_grad_(), torch.tensor(0.5, dtype=torch.double, requires_grad=True)
+
+
 class WeighedChannels(Function):
     """Sums of channels, for real (cosine domain) and complex (Fourier domain) weights and x."""
 

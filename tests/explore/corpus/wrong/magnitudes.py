@@ -21,6 +21,29 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class RebuiltFromOutput(Function):
+    """An affine map that rebuilds its input in backward; ``weight`` has to be non-zero."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        out = x * weight + bias
+        ctx.save_for_backward(out, weight, bias)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        out, weight, bias = ctx.saved_tensors
+        x = (out - bias) / weight.abs()
+        return grad_output * weight, (grad_output * x).sum(0), grad_output.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[0.4, -1.0], [1.3, 0.6], [-0.2, 2.0]], dtype=torch.double)
+        weight, bias = torch.ones(2, dtype=torch.double), torch.zeros(2, dtype=torch.double)
+        yield tuple(each.requires_grad_() for each in (x, weight, bias))
+
+
 class ShrunkRadius(Function):
     """Complex numbers whose absolute value is lowered, those below the limit to zero."""
 
