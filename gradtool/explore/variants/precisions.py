@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.arithmetic import lifts_half, subtracted
+from gradtool.explore.reading.arithmetic import lifts_half, subtracted, takes_exponentials
 from gradtool.explore.traits import is_scalable, redrawn, restored, traits
 from gradtool.verify.protocol.observation import Array
 
@@ -41,8 +41,9 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
     change = "all tensors are float32 and large"
     yield Variant(_cast(point, doubles, drawn), change)
     drawn_for_half = {at: each * (_LARGE_IN_HALF / _LARGE_IN_SINGLE) for at, each in drawn.items()}
-    half = _cast(point, doubles, drawn_for_half, np.float16)
-    yield Variant(half, "all tensors are float16", only_finite=True)
+    if takes_exponentials(function):
+        half = _cast(point, doubles, drawn_for_half, np.float16)
+        yield Variant(half, "all tensors are float16", only_finite=True)
     if lifts_half(function):
         # Of what was drawn, which is smaller: a square must overflow whatever the seed.
         scale = _SQUARED_IN_HALF / max(np.abs(each).max() for each in drawn.values())

@@ -21,6 +21,31 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class LikelihoodWithFloor(Function):
+    """The mean Gaussian negative log likelihood of y, with a floor under the variance."""
+
+    @staticmethod
+    def forward(ctx, mu, var, y, floor=1e-2):
+        ctx.save_for_backward(mu, var, y)
+        ctx.floor = floor
+        v = var.clamp(min=floor)
+        return 0.5 * (v.log() + (mu - y) ** 2 / v).mean()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        mu, var, y = ctx.saved_tensors
+        v = var.clamp(min=ctx.floor)
+        grad_output = grad_output / mu.numel()
+        r = (mu - y) / v
+        grad_var = 0.5 * grad_output * (1 / v - r * r) * (var > ctx.floor)
+        return grad_output * r, grad_var, -grad_output * r, None
+
+    @staticmethod
+    def sample_inputs():
+        var = torch.tensor([0.5, 0.004, 1.5, 0.2], dtype=torch.float64, requires_grad=True)
+        yield draw(4), var, draw(4, seed=1), 1e-2
+
+
 class Directions(Function):
     """z / |z| of complex numbers; zeros stay zero, and have a gradient of zero."""
 
