@@ -92,7 +92,12 @@ def is_of_the_engine(value: Any) -> bool:
 
 
 def _is_of_the_library(module: str, part: str = "") -> bool:
-    return any(f"{module}.".startswith(f"{package}{part}.") for package in library().packages)
+    return _is_in(str(module), library().packages, part)
+
+
+@functools.lru_cache(maxsize=4096)  # Each call of a Function asks again for its classes.
+def _is_in(module: str, packages: tuple[str, ...], part: str) -> bool:
+    return any(f"{module}.".startswith(f"{package}{part}.") for package in packages)
 
 
 class _Search:
@@ -146,7 +151,12 @@ class _Search:
         if self._is_of_the_module(value if isinstance(value, type) else type(value)):
             stem = value.__name__ if isinstance(value, type) else name
             attributes = getattr(value, "__dict__", {})
-            return [(f"{stem}.{key}", entry) for key, entry in list(attributes.items())]
+            # Most are no objects that a search would follow, and need no name.
+            return [
+                (f"{stem}.{key}", entry)
+                for key, entry in list(attributes.items())
+                if type(entry) not in _ATOMS
+            ]
         return ()
 
     def _is_of_the_module(self, value: Callable[..., Any]) -> bool:
