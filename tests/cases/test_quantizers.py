@@ -7,8 +7,11 @@ import ast
 import pytest
 
 from gradtool import engine as torch
+from gradtool.adapters.common.binding import parameters_of
 from gradtool.cases.inference.clues import read_clues
 from gradtool.cases.inference.quantizers import levels, ranges_of_quantizers
+from gradtool.cases.inference.reading import read
+from gradtool.cases.inference.suggestions import suggested
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,25 @@ class Renamed(torch.autograd.Function):
 
 def test_a_gradient_that_is_one_number_is_seen_by_the_name_in_backward() -> None:
     assert read_clues(Renamed, ("x", "step", "zero")).single == {"step"}
+
+
+class Ranged(torch.autograd.Function):
+    """Its bounds are cast, and taken as numbers."""
+
+    @staticmethod
+    def forward(ctx, x, top, bottom):
+        top, bottom = top.to(x.dtype), bottom.to(x.dtype)
+        return x.clamp(bottom.item(), top.item())
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None, None
+
+
+def test_what_is_taken_as_a_number_has_one_entry_though_it_is_cast() -> None:
+    parameters = parameters_of(Ranged.forward)[1:]
+    clues = read_clues(Ranged, tuple(each.name for each in parameters))
+    reading = read(Ranged, parameters, clues)
+    assert reading is not None
+    for parameter in parameters[1:]:
+        assert next(suggested(reading, parameter))["shape"] == []

@@ -63,11 +63,12 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         yield size
     if use.length is not None:
         yield from ([1] * use.length, [2] * use.length, [0] * use.length)
+    is_cast = use.is_cast and not use.is_scalar
     is_whole = use.is_whole and name in reading.clues.undifferentiated
     is_word = re.search(r"\bstr\b", str(parameter.annotation))
     if use.is_sorted:
         yield _sorted_values(shape, requires_grad=name not in reading.clues.undifferentiated)
-    elif not is_word and (use.is_index or use.is_cast or is_whole or is_length(name)):
+    elif not is_word and (use.is_index or is_cast or is_whole or is_length(name)):
         yield from _indices(reading, name, shape, use)
     elif use.is_mask:
         yield {"shape": list(shape or _base(reading)), "dtype": "bool"}
