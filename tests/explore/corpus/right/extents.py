@@ -20,6 +20,34 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class PairsOfOneLabel(Function):
+    """The supervised contrastive loss; anchors without a positive contribute nothing."""
+
+    @staticmethod
+    def forward(ctx, z, labels, tau):
+        n = z.shape[0]
+        own = torch.eye(n, dtype=torch.bool)
+        logits = (z @ z.T / tau).masked_fill(own, float("-inf"))
+        positive = (labels[:, None] == labels[None, :]) & ~own
+        count = positive.sum(1)
+        log_p = logits.log_softmax(1)
+        loss = -torch.where(positive, log_p, torch.zeros_like(logits)).sum(1) / count.clamp(min=1)
+        target = positive.to(z.dtype) / count.clamp(min=1)[:, None]
+        ctx.save_for_backward(z, (log_p.exp() * (count > 0)[:, None] - target) / n)
+        ctx.tau = tau
+        return loss.sum() / n
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        z, slope = ctx.saved_tensors
+        return grad_output * (slope + slope.T) @ z / ctx.tau, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 3), torch.tensor([0, 1, 0, 2, 0]), 0.5
+
+
 class SampledBetweenNeighbors(Function):
     """Linear interpolation of rows (C, W >= 2) at places between their entries.
 
