@@ -630,6 +630,27 @@ class RoundedConstant(Function):
         yield (r(3, 4),)
 
 
+class RoundedConstantOfTheClass(Function):
+    says = "0.39894 is used instead of 1 / sqrt(2 * pi) = 0.3989422804"
+
+    INV_SQRT_2PI = 0.39894
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 0.5 * x * torch.erfc(-x / 2**0.5)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        slope = RoundedConstantOfTheClass.INV_SQRT_2PI * torch.exp(-0.5 * x * x)
+        return g * (0.5 * torch.erfc(-x / 2**0.5) + x * slope)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
+
+
 class SoftmaxSumSign(Function):
     says = "wrong sign on the path through the sum in `torch.softmax(x, -1)` (line LINE)"
 

@@ -1,7 +1,8 @@
 """A constant that one method of a Function has with fewer digits than the other.
 
 The numbers of a method are its literals, and what is computed from literals and `math` alone:
-``0.5 * math.sqrt(2 / math.pi)``. Names that the module binds to such a number count as it.
+``0.5 * math.sqrt(2 / math.pi)``. Names that the module, or a class in it, binds to such a number
+count as it.
 """
 
 from __future__ import annotations
@@ -96,27 +97,35 @@ def _is_decimal(text: str) -> bool:
 
 
 def _numbers(lines: frozenset[SourceLine], methods: Sequence[str]) -> Iterator[Number]:
-    """The numbers of some methods, those of names of the module included."""
+    """The numbers of some methods, those of names of the module and its classes included."""
     for tree in method_trees(lines, methods):
-        named = _module_numbers(lines)
+        named = _named_numbers(lines)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id in named:
-                yield named[node.id]
+            if isinstance(node, ast.Name | ast.Attribute) and (name := ast.unparse(node)) in named:
+                yield named[name]
             elif isinstance(node, ast.expr) and (value := _value(node)) is not None:
                 yield Number(ast.unparse(node), value)
 
 
-def _module_numbers(lines: frozenset[SourceLine]) -> dict[str, Number]:
-    """The numbers that the module of the Function gives names to."""
+def _named_numbers(lines: frozenset[SourceLine]) -> dict[str, Number]:
+    """The numbers that the module of the Function, or a class in it, gives names to."""
     found: dict[str, Number] = {}
-    for path in {line.path for line in lines}:
-        tree = module_tree(path)
-        for node in tree.body if tree else ():
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                value = _value(node.value)
-                if value is not None:
-                    found[node.targets[0].id] = Number(ast.unparse(node.value), value)
+    for tree in filter(None, map(module_tree, {line.path for line in lines})):
+        found |= _assigned(tree.body)
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                own = _assigned(node.body)
+                found |= {f"{node.name}.{name}": number for name, number in own.items()}
     return found
+
+
+def _assigned(body: Sequence[ast.stmt]) -> dict[str, Number]:
+    return {
+        node.targets[0].id: Number(ast.unparse(node.value), value)
+        for node in body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        if (value := _value(node.value)) is not None
+    }
 
 
 def _value(node: ast.expr) -> float | None:
