@@ -105,7 +105,8 @@ def _check(subject: Subject) -> Answer:
             ADJOINT_ROUNDINGS * eps * np.maximum(found.size, 1e-3 * found.size.max(initial=0.0))
         )
         wrong = ~(apart_by <= allowed + 1e-290)
-        if wrong.any():
+        # Where forward rounds, as in a lower precision, jvp may round as well.
+        if wrong.any() and (wrong := wrong & subject.given.at.is_plain).any():
             return failed(_flaw(found.jvp, found.analytic, allowed, np.asarray(wrong)))
     return passed()
 

@@ -323,3 +323,22 @@ def test_a_jvp_in_half_precision_is_wrong():
             return (tx * CASE[1] + ty * CASE[0]).half().double()
 
     assert [each.rule for each in gradtool.check(InHalf, [CASE]).findings()] == ["GT301"]
+
+
+def test_a_jvp_may_round_as_forward_does():
+    class InSingle(Product):
+        @staticmethod
+        def forward(x, y):
+            return (x * y).float().double()
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            g = g.float().double()
+            return g * y, g * x
+
+        @staticmethod
+        def jvp(ctx, tx, ty):
+            return (tx * CASE[1] + ty * CASE[0]).float().double()
+
+    assert verdicts(InSingle)["GT302"] == "pass"
