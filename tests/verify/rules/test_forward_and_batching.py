@@ -326,19 +326,22 @@ def test_a_jvp_in_half_precision_is_wrong():
 
 
 def test_a_jvp_may_round_as_forward_does():
-    class InSingle(Product):
+    class InSingle(Function):
         @staticmethod
-        def forward(x, y):
-            return (x * y).float().double()
+        def forward(x):
+            return (2 * x).float().double()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
 
         @staticmethod
         def backward(ctx, g):
-            x, y = ctx.saved_tensors
-            g = g.float().double()
-            return g * y, g * x
+            return (2 * g).float().double()
 
         @staticmethod
-        def jvp(ctx, tx, ty):
-            return (tx * CASE[1] + ty * CASE[0]).float().double()
+        def jvp(ctx, t):
+            return (2 * t).float().double()
 
-    assert verdicts(InSingle)["GT302"] == "pass"
+    report = gradtool.check(InSingle, [(torch.randn(3).double(),)])
+    assert {each.rule: each.verdict for each in report.checks()}["GT302"] is not Verdict.FAIL
