@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -14,8 +13,6 @@ from gradtool.cases.inference.documentation import source
 from gradtool.explore.reading.source import forward_names, nodes, with_helpers
 
 _VIEWS = {"unsqueeze", "view", "reshape", "t", "transpose", "gather", "index_select", "roll"}
-
-_EXPONENTIAL = re.compile(r"exp|softmax|softmin|sigmoid|softplus|sinh|cosh|tanh")
 
 _BYTES = {"uint8", "int8", "byte", "char"}
 
@@ -139,14 +136,6 @@ def _indexed(node: ast.expr) -> set[str]:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _VIEWS:
             return {name}
     return set()
-
-
-def takes_exponentials(function: Any) -> bool:
-    """Return True for a source with an exponential, also one inside of a softmax or its like."""
-    return any(
-        isinstance(node, ast.Attribute) and _EXPONENTIAL.search(node.attr)
-        for node in nodes(function)
-    )
 
 
 def lifts_half(function: Any) -> bool:

@@ -23,6 +23,8 @@ _SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse
 
 _NEEDED = re.compile(r"needs_input_grad")
 
+_EXPONENTIALS = re.compile(r".*(exp|softmax|softmin|sigmoid|softplus|sinh|cosh|tanh).*")
+
 _EIGENVALUES = re.compile(r"eigh|eigvalsh")
 
 _REDUCTIONS = {"mean", "sum"}
@@ -115,6 +117,11 @@ def solves(function: Any) -> bool:
 def takes_eigenvalues(function: Any) -> bool:
     """Return True if the source asks for the eigenvalues of a symmetric matrix."""
     return _has_attribute(function, _EIGENVALUES)
+
+
+def takes_exponentials(function: Any) -> bool:
+    """Return True for a source with an exponential, also one inside of a softmax or its like."""
+    return _has_attribute(function, _EXPONENTIALS)
 
 
 def forward_names(function: Any, attribute: str) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.arithmetic import lifts_half, subtracted, takes_exponentials
+from gradtool.explore.reading.arithmetic import lifts_half, subtracted
+from gradtool.explore.reading.source import takes_exponentials
 from gradtool.explore.traits import is_scalable, redrawn, restored, traits
 from gradtool.verify.protocol.observation import Array
 

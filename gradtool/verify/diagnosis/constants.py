@@ -98,8 +98,8 @@ def _is_decimal(text: str) -> bool:
 
 def _numbers(lines: frozenset[SourceLine], methods: Sequence[str]) -> Iterator[Number]:
     """The numbers of some methods, those of names of the module and its classes included."""
+    named = _named_numbers(lines)
     for tree in method_trees(lines, methods):
-        named = _named_numbers(lines)
         for node in ast.walk(tree):
             if isinstance(node, ast.Name | ast.Attribute) and (name := ast.unparse(node)) in named:
                 yield named[name]
