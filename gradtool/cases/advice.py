@@ -13,7 +13,7 @@ import numpy as np
 from gradtool.adapters.library import library
 from gradtool.cases.inference.search import SearchResult
 from gradtool.cases.inference.stand_ins import is_stand_in
-from gradtool.cases.preparation import preparation
+from gradtool.cases.preparation import integers, prepared_by, required
 from gradtool.cases.written import is_serializable, one_line_snippet
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
@@ -45,7 +45,7 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     values = {name: _in_code(value) for name, value in given.items()}
     shapes = (list(spec["shape"]) for spec in likeliest.args if _is_drawn(spec))
     extent = next((shape[-1] for shape in shapes if shape), None)
-    prepared = preparation(checkable.obj, search.objection, values, extent)
+    prepared = _call_before(checkable.obj, search.objection, values, extent)
     if prepared and checkable.is_function:
         return _prepared(checkable, prepared, list(values.values()))
     if is_serializable(likeliest):
@@ -129,6 +129,29 @@ def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[s
 
 def _is_drawn(value: Any) -> bool:
     return isinstance(value, dict) and "shape" in value
+
+
+def _call_before(
+    function: Any, objection: str, values: Mapping[str, str], extent: int | None
+) -> list[str]:
+    """The lines of code that import and call what an objection asks to call first.
+
+    Args:
+        function: The Function that objects.
+        objection: Its message.
+        values: The code of its arguments by name, which the call shares.
+        extent: The last extent of its first tensor, for an integer that it does not share.
+    """
+    named = next(iter(prepared_by(function, objection)), None)
+    if named is None:
+        return []
+    start = {name: str(extent) for name in integers(named) if extent is not None}
+    code = {**start, **values}
+    given = ", ".join(f"{name}={code.get(name, '...')}" for name in required(named))
+    return [
+        f"from {named.__module__} import {named.__name__}",
+        f"{named.__name__}({given})",
+    ]
 
 
 def _prepared(checkable: Checkable, calls: list[str], values: list[str]) -> str:

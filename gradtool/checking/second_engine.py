@@ -102,6 +102,8 @@ class SecondEngine:
             if any(sys.modules.get(name) is not module for name, module in homes.items()):
                 return None
             _buffers(self._checkable).update(received(buffers))
+            for call in case.before:
+                call()
             twin = _differentiable(self._checkable, received(args), received(kwargs))
             there = twin.call(at.primals, at.cotangents)
             outcomes, _ = examine(

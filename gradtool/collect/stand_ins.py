@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from gradtool.adapters.library import library
 from gradtool.engine._placeholder import EngineLacksError, Placeholder
 
 
@@ -107,9 +108,12 @@ def _plain(name: str) -> Any:
     """Return an object that computes the same as a dotted name; None if there is none.
 
     A class can only derive from ``Generic[T]`` if `T` is a type variable, so the names of
-    ``typing_extensions`` are those that ``typing`` has.
+    ``typing_extensions`` are those that ``typing`` has. The module ``typing`` of a package that
+    shares its annotations has ``Tensor`` from PyTorch.
     """
     package, _, own = name.rpartition(".")
+    if own == "Tensor" and "typing" in package.split("."):
+        return library().torch.Tensor
     if package != "typing_extensions":
         return _PLAIN.get(name)
     found: Any = getattr(typing, own, None)

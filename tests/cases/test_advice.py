@@ -300,7 +300,7 @@ import torch
 
 _WEIGHTS = {}
 
-def prepare_weights(width: int, degree, *, scale=0.5):
+def prepare_weights(width, degree, *, scale=0.5):
     _WEIGHTS[width, degree] = scale * degree
 
 class Weighted(torch.autograd.Function):
@@ -327,6 +327,7 @@ def test_what_a_message_asks_to_call_first_is_called_in_what_is_pasted(
     said, _, code = (finding.hint or "").partition("\n")
     assert said == "call what the message asks for in a static method of Weighted:"
     assert "from weighted import prepare_weights" in code
+    code = code.replace("width=...", "width=4")
     file.write_text(PREPARED + "\n" + textwrap.indent(code, "    ") + "\n")
     assert check(check_options(paths=("weighted.py",))).verdict.value == "pass"
 

@@ -18,14 +18,23 @@ _MOST_ENTRIES = 2000
 
 
 @contextlib.contextmanager
-def observed(function: Any) -> Iterator[list[Draft]]:
-    """Note the arguments of each call to a Function in the block, as a configuration writes them.
+def observed(*functions: Any) -> Iterator[list[Draft]]:
+    """Note the arguments of each call to Functions in the block, as a configuration writes them."""
+    seen: list[Draft] = []
+    with contextlib.ExitStack() as stack:
+        for function in functions:
+            stack.enter_context(_noted_calls(function, seen))
+        yield seen
+
+
+@contextlib.contextmanager
+def _noted_calls(function: Any, seen: list[Draft]) -> Iterator[None]:
+    """Note the arguments of each call to a Function in the block.
 
     ``forward`` is replaced rather than ``apply``, of which the module may keep a reference.
     """
     inner, before = function.forward, inspect.getattr_static(function, "forward")
     is_own, first = "forward" in vars(function), int(takes_ctx(function))
-    seen: list[Draft] = []
 
     @functools.wraps(inner)
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -35,7 +44,7 @@ def observed(function: Any) -> Iterator[list[Draft]]:
 
     function.forward = staticmethod(forward)
     try:
-        yield seen
+        yield
     finally:
         if is_own:
             function.forward = before

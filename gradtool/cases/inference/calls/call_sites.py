@@ -135,16 +135,16 @@ def _places(tree: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterat
 def _holders(body: ast.AST, name: str) -> Iterator[str]:
     """Yield what is assigned the Function itself, as in ``self.op = Fast if small else Exact``."""
     for statement in ast.walk(body):
-        if isinstance(statement, ast.Assign) and name in _options(statement.value):
+        if isinstance(statement, ast.Assign) and name in options(statement.value):
             yield from map(ast.unparse, statement.targets)
 
 
-def _options(value: ast.expr) -> Iterator[str]:
+def options(value: ast.expr) -> Iterator[str]:
     """Yield the names that a value may be."""
     match value:
         case ast.IfExp(body=one, orelse=other):
-            yield from _options(one)
-            yield from _options(other)
+            yield from options(one)
+            yield from options(other)
         case ast.Name(id=name):
             yield name
 

@@ -12,6 +12,7 @@ import msgspec
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.callers import Caller, callers, shown_to
+from gradtool.cases.inference.calls.choices import chosen_beside
 from gradtool.cases.inference.certainty import is_stated
 from gradtool.cases.inference.climbing import Climb
 from gradtool.cases.inference.drafts import Draft, others
@@ -92,6 +93,8 @@ def _shown(checkable: Checkable, attempt: Callable[[CaseConfig], Trial]) -> Call
         case = CaseConfig(args=draft, name=NAMES[0])
         if attempt(case).backward:
             called.cases, called.caller = [case], f"the example at line {line}"
+            # A solver may stop at its default tolerance, short of what it is the derivative of.
+            called.is_guess = any(isinstance(each, dict) and "literal" in each for each in draft)
             break
     return called
 
@@ -111,6 +114,7 @@ class _Calls:
         self._make = make
         self._attempt = attempt
         self._found: list[CaseConfig] = []
+        self._beside = chosen_beside(checkable.obj)
 
     def attempt(self, draft: Draft, name: str = NAMES[0]) -> Trial:
         """Call the caller, and try the arguments that reached the Function."""
@@ -118,7 +122,7 @@ class _Calls:
             values = self._make(CaseConfig(args=draft, name=name))
         except (MemoryError, ValueError) as error:
             return Trial(refusal=str(error))
-        with observed(self._checkable.obj) as seen:
+        with observed(self._checkable.obj, *self._beside) as seen:
             trial = self._call(values)
         if not seen:
             return trial

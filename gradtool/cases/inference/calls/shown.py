@@ -9,6 +9,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from gradtool.cases.inference.calls.choices import chosen_beside
 from gradtool.cases.inference.calls.examples import examples
 from gradtool.cases.inference.drafts import Draft
 from gradtool.cases.inference.observing import double_precision, observed
@@ -36,7 +37,7 @@ def shown_arguments(
     found = {ast.unparse(each): each for name in names for each in examples(module, name)}
     telling = [each for each in found.values() if _calls(each, names)]
     for example in sorted(telling, key=lambda each: each.body[0].lineno)[:_MOST]:
-        with observed(function) as seen:
+        with observed(function, *chosen_beside(function)) as seen:
             _run(example, dict(namespace))
         yield from ((example.body[0].lineno, draft) for draft in seen)
 
