@@ -293,7 +293,8 @@ def test_a_slice_does_without_a_caller_that_fails(folder: Path) -> None:
 def test_the_tensor_of_a_package_of_annotations_is_that_of_pytorch(folder: Path) -> None:
     loaded = load(
         folder,
-        "import torch\nfrom no_such.typing.arrays import Tensor\nfrom no_such import Tensor as Own\n"
+        "import torch\nfrom no_such.typing.arrays import Tensor\n"
+        "from no_such import Tensor as Own\n"
         "FACTOR = 2.0\ndef use(x):\n    return isinstance(x, Tensor), isinstance(x, Own)\n",
     )
     with loaded.active():
