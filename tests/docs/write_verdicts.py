@@ -391,10 +391,11 @@ finding says "backward treats `var` (line 8) as a constant". It also recognizes 
 counted twice or has the wrong sign. Next, it runs `forward` with one expression altered at a time,
 such as a sum for a mean, another operand, or a factor left out. If none of these explains the
 gradient, it runs `backward` with one expression replaced at a time: another variable, operand or
-method, a transpose, the order of saved tensors, an addition that accumulates. If `backward` then
-returns the exact gradients, the finding says "backward is right with `solve(a.mT, g)` in place of
-`solve(a, g)` (line 12)". An explanation must fit the gradients for other cotangents and at a point
-nearby, too; otherwise, it is dropped.
+method, a transpose, the order of saved tensors, a part of the expression, a value that `forward`
+computed. It also leaves out statements, lets additions accumulate, and makes loops longer. If
+`backward` then returns the exact gradients, the finding says "backward is right with
+`solve(a.mT, g)` in place of `solve(a, g)` (line 12)". An explanation must fit the gradients for
+other cotangents and at a point nearby, too; otherwise, it is dropped.
 
 For a wrong second derivative, gradtool does the same with the steps of `backward`. It runs
 `backward` with `detach` and `no_grad` disabled, and with the steps of inner Functions in place of

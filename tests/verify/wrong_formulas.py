@@ -696,7 +696,7 @@ class DecayAndItsComplement(Function):
 
 
 class HalfWhereTwoExtentsAreTwo(Function):
-    says = "the gradient of `x` is the derivative times 1/2"
+    says = "right with `g * torch.cos(x) * w` in place of `g * torch.cos(x) * w / 2` (line"
 
     @staticmethod
     def forward(ctx, x, w):

@@ -489,3 +489,159 @@ class FirstStepForTheStart(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 2), draw(4, 2, seed=1), draw(2, seed=2)
+
+
+class EpsilonLeftOut(Function):
+    says = "backward is right with the `ms + eps` of forward (line NEXT) in place of `ms` (line"
+
+    @staticmethod
+    def forward(ctx, x, eps):
+        ms = (x * x).mean(-1, keepdim=True)  # <-
+        y = x * torch.rsqrt(ms + eps)
+        ctx.save_for_backward(x, ms)
+        ctx.eps = eps
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, ms = ctx.saved_tensors
+        unit = x / ms.sqrt()
+        return torch.rsqrt(ms + ctx.eps) * (g - unit * (g * unit).mean(-1, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), 1e-5
+
+
+class FixedStatisticsDifferentiated(Function):
+    says = "right with `weight * scale * g` in place of `weight * scale * (g - mean - x * total)`"
+
+    @staticmethod
+    def forward(ctx, x, weight, scale):
+        ctx.save_for_backward(x, weight, scale)
+        return weight * x * scale
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, weight, scale = ctx.saved_tensors
+        mean, total = g.mean(0), (g * x).mean(0)
+        return weight * scale * (g - mean - x * total), (g * x * scale).sum(0), None  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), draw(3, seed=1), draw(3, seed=2).detach().abs()
+
+
+class FirstColumnErased(Function):
+    says = "backward is right without `grad[:, 0] = 0` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.mT @ x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        grad = x @ g + x @ g.mT
+        grad[:, 0] = 0  # <-
+        return grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3),)
+
+
+class RowsAssigned(Function):
+    says = "`grad.index_put_((places,), g * w[:, None], accumulate=True)` in place of `grad[places]"
+
+    @staticmethod
+    def forward(ctx, x, places, w):
+        ctx.save_for_backward(x, places, w)
+        return x[places] * w[:, None]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, places, w = ctx.saved_tensors
+        grad = torch.zeros_like(x)
+        grad[places] = g * w[:, None]  # <-
+        return grad, None, (g * x[places]).sum(-1)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), torch.tensor([0, 3, 0]), draw(3, seed=1)
+
+
+class SeriesCutShort(Function):
+    says = "backward is right with `range(64)` in place of `range(8)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, matrix, x):
+        z = torch.linalg.solve(torch.eye(3, dtype=x.dtype) - matrix, x)
+        ctx.save_for_backward(matrix, z)
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        matrix, z = ctx.saved_tensors
+        term = total = g
+        for _ in range(8):  # <-
+            term = matrix.mT @ term
+            total = total + term
+        return torch.outer(total, z), total
+
+    @staticmethod
+    def sample_inputs():
+        yield (0.2 * draw(3, 3)).detach().requires_grad_(), draw(3, seed=1)
+
+
+class MaskOfOneTerm(Function):
+    says = "* x.softmax(-1) * keep.unsqueeze(-1)` in place of "
+
+    @staticmethod
+    def forward(ctx, x, keep):
+        total = x.logsumexp(-1)
+        ctx.save_for_backward(x, total, keep)
+        return ((total - x.mean(-1) + 0.1 * total**2) * keep).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, total, keep = ctx.saved_tensors
+        p = x.softmax(-1)
+        of_mean = (p - 0.25) * keep.unsqueeze(-1)
+        of_square = 0.2 * total.unsqueeze(-1) * x.softmax(-1)  # <-
+        return g * (of_mean + of_square), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.tensor([True, False, True])
+
+
+class MistakeOfAHelper(Function):
+    says = "x * x.sin()"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x.sin()
+
+    @staticmethod
+    def slope_of(x):
+        slope = x * x.sin()
+        return slope + x * x * x.cos()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * MistakeOfAHelper.slope_of(x)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4),)

@@ -34,7 +34,7 @@ DIAGNOSES = {
     "inner": r"is the derivative times .*(`|output)|an extra factor for each entry",
     "term": r"is missing the term",
     "places": r"leaves out|reaches|wrong only in|summed, expanded or indexed",
-    "rounded": r"rounded or computed in lower precision",
+    "rounded": r"cut short, or computed in lower precision",
     "reduce": r"reduce|summed|sum over|broadcast",
     "cotangent": r"depend on grad_output|multiply by it",
     "diagonal": r"diagonal",

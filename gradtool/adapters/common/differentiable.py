@@ -53,6 +53,9 @@ from gradtool.verify.protocol.observation import (
     Tangents,
 )
 
+_Started = tuple[list[Any], Outputs]
+"""The leaves of a graph, and the outputs of forward."""
+
 
 class FunctionDifferentiable:
     """A Function of the library, or a plain callable of its tensors, at one case.
@@ -203,32 +206,36 @@ class FunctionDifferentiable:
         self._case_forward = self._case_forward or (primals, made)
         return made
 
-    def repairs(self, most: int) -> list[Repair]:
+    def repairs(self, primals: Primals, cotangents: Cotangents, most: int) -> list[Repair]:
         """Return what may be replaced in backward: the `most` plainest edits at most."""
-        return self._repaired.repairs(most)
+        halves = [None if each is None else each / 2 for each in cotangents]
+        runs = [self._backward(primals, each) for each in (cotangents, halves)]
+        return self._repaired.repairs(most, [self._repaired.values(*run) for run in runs])
 
     def repaired(
         self, primals: Primals, cotangents: Cotangents, repairs: Sequence[Repair]
     ) -> Iterator[Sequence[Array | None] | None]:
-        """Yield the gradients with each repair by itself; None for one that backward fails with.
+        """Yield the gradients with each repair by itself; None for one that backward fails with."""
+        yield from self._repaired.returned(repairs, *self._backward(primals, cotangents))
 
-        All of them belong to one call to forward, until one fails: it may have changed a saved
-        tensor in place.
-        """
-        calls: list[tuple[list[Any], Outputs]] = []
+    def _backward(
+        self, primals: Primals, cotangents: Cotangents
+    ) -> tuple[Callable[[], _Started], Callable[[_Started], tuple[Array | None, ...]]]:
+        """Return functions that run forward at a point, and then backward."""
 
-        def gradients() -> tuple[Array | None, ...]:
+        def start() -> _Started:
             with library().torch.enable_grad():
-                started = calls.pop() if calls else self._started(primals)
-                found = self._gradients(*started, [cotangents])[0]
-            calls.append(started)
-            return found
+                return self._started(primals)
 
-        yield from self._repaired.returned(repairs, gradients)
+        def run(started: _Started) -> tuple[Array | None, ...]:
+            with library().torch.enable_grad():
+                return self._gradients(*started, [cotangents])[0]
+
+        return start, run
 
     @cached_property
     def _repaired(self) -> RepairedMethod:
-        return RepairedMethod(self._bound.cls, "backward", "vjp")
+        return RepairedMethod(self._bound.cls, "backward", "vjp", with_helpers=True)
 
     def jvp_repairs(self, most: int) -> list[Repair]:
         """Return what may be replaced in jvp: the `most` plainest edits at most."""
@@ -238,7 +245,9 @@ class FunctionDifferentiable:
         self, primals: Primals, tangents: Tangents, repairs: Sequence[Repair]
     ) -> Iterator[Sequence[Array | None] | None]:
         """Yield the tangents of the outputs with each repair by itself; None where jvp fails."""
-        return self._repaired_jvp.returned(repairs, lambda: self.jvps(primals, [tangents])[0])
+        return self._repaired_jvp.returned(
+            repairs, lambda: None, lambda _: self.jvps(primals, [tangents])[0]
+        )
 
     @cached_property
     def _repaired_jvp(self) -> RepairedMethod:

@@ -18,6 +18,7 @@ import msgspec
 
 from gradtool.verify.diagnosis.methods import method_trees, module_tree
 from gradtool.verify.protocol.observation import SourceLine
+from gradtool.verify.thresholds.diagnosis import HIGHEST_POWER, TELLING_DIGITS
 from gradtool.verify.thresholds.rules import SAME_CONSTANT
 
 _FORWARD, _BACKWARD = ("forward", "setup_context"), ("backward", "vjp")
@@ -69,10 +70,20 @@ def truncated_constant(lines: frozenset[SourceLine]) -> str | None:
         for other in forward:
             if _is_truncated(number, other) or _is_truncated(other, number):
                 return f"{number.text} is used where forward has {_worded(other)}"
+            for multiple in _multiples(other):
+                if _is_truncated(number, multiple):
+                    return f"{number.text} is used where the derivative has {_worded(multiple)}"
         for name, value in _KNOWN.items():
             if number.value not in own and _is_truncated(number, Number(name, value)):
                 return f"{number.text} is used instead of {name} = {value:.10g}"
     return None
+
+
+def _multiples(number: Number) -> Iterator[Number]:
+    """Yield what a constant becomes under a power: ``3 * 0.044715``."""
+    if _is_decimal(number.text) and len(Decimal(number.text).as_tuple().digits) >= TELLING_DIGITS:
+        for times in range(2, HIGHEST_POWER + 1):
+            yield Number(f"{times} * {number.text}", times * number.value)
 
 
 def _worded(number: Number) -> str:

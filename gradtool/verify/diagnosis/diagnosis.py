@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.guesses import (
+    DESCRIPTIONS,
     GUESSES,
     agrees,
     has_simple_factor,
@@ -43,6 +44,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """The explanation leaves open which mistake it is."""
     is_partial: bool = False
     """The explanation says where the gradient is wrong, and not why."""
+    is_description: bool = False
+    """The explanation says what the gradient is, in whole, and not what made it so."""
     has_simple_factor: bool = False
     """The gradient is the derivative times a fraction, which hardly depends on the inputs."""
 
@@ -73,6 +76,7 @@ def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Dia
                     found,
                     loose=guess in LOOSE,
                     is_partial=guess in PARTIAL_ERRORS,
+                    is_description=guess in DESCRIPTIONS,
                     has_simple_factor=simple,
                 )
     return None

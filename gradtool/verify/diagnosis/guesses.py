@@ -303,6 +303,9 @@ GUESSES: Sequence[Guess] = (
     has_wrong_factor,
 )
 
+DESCRIPTIONS: Sequence[Guess] = (_is_zero, _is_rearranged, _has_rearranged_cotangent)
+"""Guesses that an edit of backward explains better, if one makes it right."""
+
 
 def _cube(comparison: Comparison) -> FloatArray:
     """The numeric Jacobian with its columns in the shape of the argument."""

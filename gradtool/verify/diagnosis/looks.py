@@ -29,7 +29,14 @@ class Explanation(msgspec.Struct, frozen=True):
 def repair_in_words(made: Repair, who: str) -> Explanation:
     """Explain a mistake by the edit that undoes it."""
     lines = f"line{'s' if len(made.lines) > 1 else ''} {listed(made.lines)}"
-    text = f"{who} is right with `{made.other}` in place of `{made.code}` ({lines})"
+    if not made.other:
+        text = f"{who} is right without `{made.code}` ({lines})"
+    elif made.line_of_forward:
+        which = "the last" if made.other == made.code else "the"
+        value = f"{which} `{made.other}` of forward (line {made.line_of_forward})"
+        text = f"{who} is right with {value} in place of `{made.code}` ({lines})"
+    else:
+        text = f"{who} is right with `{made.other}` in place of `{made.code}` ({lines})"
     return Explanation(text, made.path, made.lines[0])
 
 

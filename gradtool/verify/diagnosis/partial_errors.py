@@ -218,7 +218,8 @@ def _has_few_digits(_: Derivatives, comparison: Comparison) -> Guesses:
     if difference.size and (difference <= FEW_DIGITS_DIFFERENCE * np.abs(numeric)).all():
         relative = np.max(difference[numeric != 0] / np.abs(numeric[numeric != 0]), initial=0.0)
         text = f"is accurate only to a relative error of {relative:.1g}"
-        yield f"{text}: is something rounded or computed in lower precision?", None
+        why = "is something rounded, cut short, or computed in lower precision?"
+        yield f"{text}: {why}", None
 
 
 PARTIAL_ERRORS: Sequence[Guess] = (

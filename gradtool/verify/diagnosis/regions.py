@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 import msgspec
@@ -11,7 +12,7 @@ import numpy as np
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.protocol.coordinates import BoolArray, is_continuous
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.thresholds.diagnosis import REGION_LEAST_SHARE
+from gradtool.verify.thresholds.diagnosis import REGION_LEAST_CHOICES, REGION_LEAST_SHARE
 
 _BRANCH = "forget a mask or branch"
 _LEFT_OUT = "leave out a part"
@@ -100,6 +101,9 @@ def _beyond(own: Array, name: str) -> Iterator[Region]:
         values = np.unique(size[np.isfinite(size)])
         for low, high in itertools.pairwise(values):
             threshold = (low + high) / 2
-            if min(np.mean(size > threshold), np.mean(size <= threshold)) < REGION_LEAST_SHARE:
+            beyond = int((size > threshold).sum())
+            if min(beyond, size.size - beyond) < REGION_LEAST_SHARE * size.size:
                 continue  # A few entries beyond all others are right, or wrong, by chance.
+            if math.comb(size.size, beyond) < REGION_LEAST_CHOICES:
+                continue
             yield Region(f"where {words} > {threshold:.3g}", size > threshold, _BRANCH)

@@ -82,7 +82,8 @@ class Repairs:
 
     @cached_property
     def _every(self) -> Sequence[Repair]:
-        return self._function.repairs(REPAIRS_MOST)
+        look = Looks(self._derivatives, self._derivatives.inputs).first
+        return self._function.repairs(look.primals, look.cotangents, REPAIRS_MOST)
 
     def _holds(self, looks: Looks, look: Look, made: Repair) -> bool:
         (gradients,) = self._function.repaired(look.primals, look.cotangents, [made])

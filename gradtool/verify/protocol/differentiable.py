@@ -197,8 +197,11 @@ class Examinable(Differentiable, Protocol):
         None for one that forward does not run with.
         """
 
-    def repairs(self, most: int) -> Sequence[Repair]:
-        """List what may be replaced in backward, the plainest first, `most` edits at most."""
+    def repairs(self, primals: Primals, cotangents: Cotangents, most: int) -> Sequence[Repair]:
+        """List what may be replaced in backward, the plainest first, `most` edits at most.
+
+        The values at a point tell which expressions may stand for one another.
+        """
 
     def repaired(
         self, primals: Primals, cotangents: Cotangents, repairs: Sequence[Repair]

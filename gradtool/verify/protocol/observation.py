@@ -298,11 +298,15 @@ class Repair(msgspec.Struct, frozen=True):
     code: str
     """The source of the expression, or of the one around it."""
     other: str
-    """What stands in its place."""
+    """What stands in its place; empty if it is left out."""
     number: int
     """Its place among all, which distinguishes those that read alike."""
     is_factor: bool
     """It multiplies or divides by something."""
+    line_of_forward: int | None = None
+    """The line of forward whose value stands in its place; None for an expression of its own."""
+    scale: float | None = None
+    """How many times as large a number is made; None for another edit."""
 
 
 class ChangedByJvp(NamedTuple):

@@ -274,7 +274,7 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
     elif is_fraction:
         at, recorded = subject.given.at, subject.recorded
         step = altered_forward(at, recorded, comparison, name, is_factor=True)
-    elif not diagnosis.is_partial:
+    elif not diagnosis.is_partial and not diagnosis.is_description:
         return diagnosis.hint
     if step is not None and step.is_plain:
         return step

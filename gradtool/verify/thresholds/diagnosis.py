@@ -102,6 +102,13 @@ chance. Doubled: masks over less than a tenth have no name. Halved: arrays of 40
 a single wrong one explained by a threshold.
 """
 
+REGION_LEAST_CHOICES = 100
+"""Unit: ways to choose as many entries as lie beyond a threshold. Wrong entries that have nothing
+to do with a threshold are all on one side of some threshold once in about this many times. Doubled:
+arrays of ten entries with three wrong ones get no such hint. Halved: those of eight do, and one
+such hint in a dozen is an accident.
+"""
+
 FEW_DIGITS_DIFFERENCE = 1e-3
 """Unit: part of each entry. A gradient that is right to this much everywhere was rounded, or
 computed in float16 (1e-3); a wrong formula is off by more somewhere. Doubled: a wrong constant of
@@ -128,6 +135,17 @@ err by 1e-9. Doubled or halved: no change for a scale of 0.1 or more.
 STRAIGHT_THROUGH_MOST = 256
 """Unit: entries of an argument, each of which costs four forwards. Doubled: half a second for a
 slow quantizer. Halved: the gradients of images are not recognized.
+"""
+
+TELLING_DIGITS = 3
+"""Unit: significant digits of a constant of forward whose multiples are sought in backward. Two
+formulas do not share as many by chance. Doubled: 0.0447 is not recognized in 0.134. Halved: 2 * 0.5
+is found in any 1.
+"""
+
+HIGHEST_POWER = 6
+"""Unit: multiples of a constant that the derivative of a power has. Doubled: powers that nobody
+writes. Halved: only squares and cubes.
 """
 
 # ---- what a message and a report show -------------------------------------------------------
@@ -199,7 +217,7 @@ ALTERATIONS_MOST = 600
 seconds of work where nothing fits. Halved: an attention has more of them.
 """
 
-REPAIRS_MOST = 1200
+REPAIRS_MOST = 4000
 """Unit: edits of backward that are tried where no alteration of forward explains a gradient; each
 costs a backward. Doubled: seconds of work where nothing fits. Halved: the factors, which come last,
 are left out of a long backward.

@@ -21,16 +21,25 @@ _MOST_CHARACTERS = 72
 """Characters of an expression that a sentence still holds."""
 
 
-def functions_of(forward: Callable[..., Any]) -> list[Function]:
+def functions_of(method: Callable[..., Any]) -> list[Function]:
     """Return a function and those of its own module that it calls, directly or not."""
-    first = inspect.unwrap(forward)
+    first = inspect.unwrap(method)
     found = [first] if isinstance(first, Function) else []
     for function in found:
-        for name in function.__code__.co_names:
-            other = function.__globals__.get(name)
-            if isinstance(other, Function) and other.__module__ == function.__module__:
-                found += () if other in found else [other]
+        found += [each for each in dict.fromkeys(_named(function)) if each not in found]
     return found
+
+
+def _named(function: Function) -> Iterator[Function]:
+    """The functions of a function's module that its code names, itself or as ``Scan.step``."""
+    names = function.__code__.co_names
+    for name in names:
+        known = function.__globals__.get(name)
+        inside = vars(known) if isinstance(known, type) else {}
+        for each in (known, *(inside.get(attribute) for attribute in names)):
+            helper = each.__func__ if isinstance(each, staticmethod) else each
+            if isinstance(helper, Function) and helper.__module__ == function.__module__:
+                yield helper
 
 
 def definition(function: Function) -> ast.FunctionDef | None:
@@ -59,8 +68,16 @@ def altered(function: Function, tree: ast.FunctionDef, standins: object) -> Iter
     Raises:
         ValueError: The body does not use the variables around the function as the first one does.
     """
+    with running(function, compiled(function, tree), standins):
+        yield
+
+
+@contextmanager
+def running(function: Function, code: types.CodeType, standins: object) -> Iterator[None]:
+    """Let a function run other code, in which `STANDINS` is bound, in the block."""
     before, names = function.__code__, function.__globals__
-    function.__code__ = _compiled(tree, before)
+    around = names.get(STANDINS)
+    function.__code__ = code
     names[STANDINS] = standins
     try:
         with warnings.catch_warnings():
@@ -69,11 +86,23 @@ def altered(function: Function, tree: ast.FunctionDef, standins: object) -> Iter
             yield
     finally:
         function.__code__ = before
-        names.pop(STANDINS, None)
+        names[STANDINS] = around
+        if around is None:
+            del names[STANDINS]
+
+
+def compiled(function: Function, tree: ast.FunctionDef) -> types.CodeType:
+    """Return the code of a definition with the variables that a function has around it.
+
+    Raises:
+        ValueError: The definition does not use them as the function does.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _compiled(tree, function.__code__)
 
 
 def _compiled(tree: ast.FunctionDef, before: types.CodeType) -> types.CodeType:
-    """Return the code of a definition with the variables that the first code has around it."""
     module = ast.parse("def around(): pass")
     outer = module.body[0]
     assert isinstance(outer, ast.FunctionDef)

@@ -181,7 +181,7 @@ def _read(loop: ast.For | ast.While) -> set[str]:
 def _parts(value: ast.expr, *, keep: bool) -> Iterator[Edit]:
     """A part of an expression stands for all of it."""
     for node in _inside(value):
-        for part in _below(node, _DEEPEST):
+        for part in below(node, _DEEPEST):
             made = standin("kept", part, node) if keep else part
             yield Edit("kept" if keep else "other", node, made, node, ast.unparse(part))
         if keep and (opened := _opened(node)) is not None:
@@ -452,7 +452,7 @@ def _scaled(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
     for name in final:
         yield from _times_and_over(value, _last(name), name)
     for node in _inside(value):
-        for part in _below(node, 1):
+        for part in below(node, 1):
             yield from _times_and_over(node, part, ast.unparse(part))
 
 
@@ -525,11 +525,12 @@ def _children(node: ast.expr) -> Iterator[ast.expr]:
             yield from (n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
 
 
-def _below(node: ast.expr, depth: int) -> Iterator[ast.expr]:
+def below(node: ast.expr, depth: int) -> Iterator[ast.expr]:
+    """The expressions inside another one, down to a number of levels."""
     for child in _children(node) if depth else ():
         if isinstance(child, _EXPRESSIONS):
             yield child
-        yield from _below(child, depth - 1)
+        yield from below(child, depth - 1)
 
 
 def replaced(tree: _Tree, made: Mapping[ast.AST, ast.AST]) -> _Tree:

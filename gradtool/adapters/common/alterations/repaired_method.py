@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+import numpy as np
 
 from gradtool.adapters.common.alterations.altered_code import (
     Function,
     altered,
+    compiled,
     definition,
     functions_of,
+    running,
     shortened,
 )
 from gradtool.adapters.common.alterations.edits import replaced
-from gradtool.adapters.common.alterations.repairs import Edit, repairs
+from gradtool.adapters.common.alterations.grafts import Noted, distinct
+from gradtool.adapters.common.alterations.noted_values import Notes, Value, noting
+from gradtool.adapters.common.alterations.omissions import Edit
+from gradtool.adapters.common.alterations.repairs import Surroundings, repairs
+from gradtool.adapters.common.alterations.switched_code import switched
 from gradtool.adapters.library import library
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol.observation import Array, Repair
 
 Returned = Sequence[Array | None]
+Definition = tuple[Function, ast.FunctionDef]
+Started = TypeVar("Started")
+
+_TOGETHER = 64
+"""Edits that are compiled together."""
 
 
 class RepairedMethod:
@@ -29,45 +44,139 @@ class RepairedMethod:
     Args:
         cls: The Function; None for a plain callable, of which nothing is edited.
         names: The method, by the names that it may have.
+        with_helpers: The functions of its module that it calls may be edited, too.
     """
 
-    def __init__(self, cls: type[Any] | None, *names: str) -> None:
-        self._cls, self._names = cls, names
+    def __init__(self, cls: type[Any] | None, *names: str, with_helpers: bool = False) -> None:
+        self._cls, self._names, self._with_helpers = cls, names, with_helpers
         self._edits: dict[Repair, tuple[Function, ast.FunctionDef, Edit]] = {}
+        self._codes: dict[Repair, types.CodeType] = {}
+        self._notes = Notes()
+        self._noted: list[ast.expr] = []
+        self._forward = self._noting(self._definitions("forward")[:1], self._noted)
 
-    def repairs(self, most: int) -> list[Repair]:
-        """Return what may be edited, the `most` plainest edits at most."""
-        found = dict(itertools.islice(self._every(), most))
+    def repairs(self, most: int, seen: Sequence[Mapping[ast.AST, Value]] = ()) -> list[Repair]:
+        """Return what may be edited, the `most` plainest edits at most.
+
+        Args:
+            most: How many.
+            seen: What `values` returned, for two cotangents.
+        """
+        found = dict(itertools.islice(self._every(seen), most))
         self._edits |= found
         return list(found)
 
-    def _every(self) -> Iterator[tuple[Repair, tuple[Function, ast.FunctionDef, Edit]]]:
+    def _every(
+        self, seen: Sequence[Mapping[ast.AST, Value]]
+    ) -> Iterator[tuple[Repair, tuple[Function, ast.FunctionDef, Edit]]]:
+        noted = self._notes.values
+        forward = distinct(
+            [Noted(at, node, noted[at]) for at, node in enumerate(self._noted) if at in noted]
+        )
+        attributes = _kept_on_context(self._cls)
+        number = itertools.count()
         for function, tree in self._method():
-            for number, edit in enumerate(repairs(tree, _kept_on_context(self._cls))):
-                yield _repair(function, edit, number), (function, tree, edit)
+            values = _within(tree, seen)
+            for edit in repairs(tree, Surroundings(attributes, *values, forward)):
+                yield _repair(function, edit, next(number)), (function, tree, edit)
 
-    def _method(self) -> Iterator[tuple[Function, ast.FunctionDef]]:
+    def _method(self) -> list[Definition]:
         base = library().Function
-        for name in self._names:
-            method = getattr(self._cls, name, None)
-            if method is not None and method is not getattr(base, name, None):
-                function = next(iter(functions_of(method)), None)
-                tree = function and definition(function)
-                if function and tree:
-                    yield function, tree
+        own = [n for n in self._names if getattr(self._cls, n, None) is not getattr(base, n, None)]
+        found = [self._definitions(name) for name in own]
+        return [each for one in found for each in (one if self._with_helpers else one[:1])]
+
+    def _definitions(self, name: str) -> list[Definition]:
+        """A method, and the functions that it calls."""
+        method = getattr(self._cls, name, None)
+        found = [] if method is None else functions_of(method)
+        trees = [(function, definition(function)) for function in found]
+        return [(function, tree) for function, tree in trees if tree is not None]
+
+    def values(
+        self, start: Callable[[], Started], run: Callable[[Started], Returned]
+    ) -> Mapping[ast.AST, Value]:
+        """Return the values of the expressions of the method in a run; none if it raises."""
+        notes, nodes = Notes(), list[ast.expr]()
+        trees = self._noting(self._method(), nodes)
+        try:
+            started = self._watched(start)
+            with EvaluationTimeout().limited(), ExitStack() as stack:
+                for function, tree in trees:
+                    stack.enter_context(altered(function, tree, notes))
+                run(started)
+        except Exception:  # The user's code may raise anything at another cotangent.
+            return {}
+        return {nodes[number]: value for number, value in notes.values.items()}
+
+    def _noting(self, definitions: Sequence[Definition], nodes: list[ast.expr]) -> list[Definition]:
+        return [(function, noting(tree, nodes)) for function, tree in definitions]
+
+    def _watched(self, start: Callable[[], Started]) -> Started:
+        """Start a call, and note the values of forward in it."""
+        with ExitStack() as stack:
+            for function, tree in self._forward:
+                stack.enter_context(altered(function, tree, self._notes))
+            return start()
 
     def returned(
-        self, chosen: Sequence[Repair], call: Callable[[], Returned]
+        self,
+        chosen: Sequence[Repair],
+        start: Callable[[], Started],
+        run: Callable[[Started], Returned],
     ) -> Iterator[Returned | None]:
-        """Yield what a call returns with each repair; None where it raises, or comes to no end."""
-        timeout = EvaluationTimeout()
+        """Yield what a call returns with each repair; None where it raises, or comes to no end.
+
+        All of them belong to one start, until one fails: it may have changed what is saved.
+        """
+        timeout, started = EvaluationTimeout(), list[Started]()
         for repair in chosen:
-            function, tree, edit = self._edits[repair]
+            self._notes.chosen = repair.number
             try:
-                with timeout.limited(), altered(function, replaced(tree, edit.changes), None):
-                    yield call()
+                function, code = self._code(repair)
+                with timeout.limited():
+                    begun = started.pop() if started else self._watched(start)
+                    with running(function, code, self._notes):
+                        found = run(begun)
             except Exception:  # An edited method may raise anything.
                 yield None
+            else:
+                started.append(begun)
+                yield found
+
+    def _code(self, repair: Repair) -> tuple[Function, types.CodeType]:
+        """A function, and its code with a repair and others that are tried after it."""
+        function, tree, edit = self._edits[repair]
+        if repair not in self._codes:
+            alike = [
+                each
+                for each in itertools.islice(self._edits, repair.number, repair.number + _TOGETHER)
+                if self._edits[each][0] is function
+            ]
+            try:
+                code = compiled(
+                    function, switched(tree, {each.number: self._edits[each][2] for each in alike})
+                )
+                self._codes |= dict.fromkeys(alike, code)
+            except Exception:  # One of the edits is no code at all.
+                self._codes[repair] = compiled(function, switched(tree, {repair.number: edit}))
+        return function, self._codes[repair]
+
+
+def _within(
+    tree: ast.FunctionDef, seen: Sequence[Mapping[ast.AST, Value]]
+) -> tuple[Mapping[ast.AST, Value], frozenset[ast.AST]]:
+    """The values of a function's expressions, and those that are the same in each run."""
+    if not seen:
+        return {}, frozenset()
+    first, *others = seen
+    values = {node: first[node] for node in ast.walk(tree) if node in first}
+    fixed = [
+        node
+        for node, value in values.items()
+        if all(np.array_equal(value, each.get(node, np.nan), equal_nan=True) for each in others)
+    ]
+    return values, frozenset(fixed)
 
 
 def _kept_on_context(cls: type[Any] | None) -> list[str]:
@@ -89,7 +198,10 @@ def _repair(function: Function, edit: Edit, number: int) -> Repair:
     first = function.__code__.co_firstlineno
     lines = sorted({getattr(node, "lineno", first) for node in (around, *edit.others)})
     path, code = function.__code__.co_filename, _shown(around)
-    return Repair(path, tuple(lines), code, _shown(other), number, edit.is_factor)
+    shown = "" if isinstance(edit.made, ast.Pass) else shortened(edit.other) or _shown(other)
+    return Repair(
+        path, tuple(lines), code, shown, number, edit.is_factor, edit.line_of_forward, edit.scale
+    )
 
 
 def _shown(node: ast.AST) -> str:

@@ -5,9 +5,22 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
+import numpy as np
+
+from gradtool.adapters.common.alterations.grafts import Noted, factor_grafts, grafts
+from gradtool.adapters.common.alterations.held import Held
+from gradtool.adapters.common.alterations.noted_values import Value
+from gradtool.adapters.common.alterations.omissions import (
+    Edit,
+    accumulations,
+    conditions,
+    parts,
+    statements,
+)
+from gradtool.adapters.common.alterations.orientations import orientations
 
 _TRANSPOSES = {"T": "H", "mT": "mH", "H": "T", "mH": "mT"}
 """Each transpose with the one that conjugates, or does not."""
@@ -40,64 +53,71 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 }
 
 
-class Edit(msgspec.Struct, frozen=True):
-    """A node of a backward's tree, what stands in its place, and the expression to show."""
+class Surroundings(msgspec.Struct, frozen=True):
+    """Knowledge of a backward at its case."""
 
-    node: ast.AST
-    made: ast.AST
-    around: ast.AST
-    """The node, or the expression or statement that it is a part of."""
-    is_factor: bool = False
-    """It multiplies or divides by something, or may do so by another number."""
-    others: tuple[ast.AST, ...] = ()
-    """More nodes that are replaced likewise."""
-
-    @property
-    def changes(self) -> dict[ast.AST, ast.AST]:
-        """Each node that is replaced, with what stands in its place."""
-        return dict.fromkeys((self.node, *self.others), self.made)
+    attributes: Sequence[str]
+    """Names of what forward keeps on ctx, such as ``scale``."""
+    values: Mapping[ast.AST, Value] = {}
+    """The values of its expressions."""
+    fixed: Collection[ast.AST] = frozenset()
+    """The expressions that do not depend on the cotangent."""
+    forward: Sequence[Noted] = ()
+    """The expressions of forward."""
 
 
-def repairs(tree: ast.FunctionDef, attributes: Sequence[str]) -> Iterator[Edit]:
+def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
     """Yield the edits of a backward, the plainest first.
 
     Args:
         tree: Its definition.
-        attributes: Names of what forward keeps on ctx, such as ``scale``.
+        around: What is known of it.
     """
     expressions = list(_expressions(tree))
-    held = [*_variables(tree), *(f"{_context(tree)}.{name}" for name in attributes)]
+    context = _context(tree)
+    held = Held(tree, [f"{context}.{name}" for name in around.attributes], around.values)
     yield from _order(tree)
-    yield from _accumulations(tree)
-    for family in (_signs, _terms, _switches, _operands, _products, _transposes):
-        for node, around in expressions:
-            for made in family(node):
-                yield Edit(node, made, around)
+    yield from statements(tree)
+    yield from accumulations(tree)
+    for family in (_signs, _terms, _switches, parts, _operands, _products, _transposes):
+        yield from _made_by(family, expressions)
+    yield from conditions(tree)
     for node, _ in expressions:
-        for made in _divisors(node, held):
+        for made in _divisors(node, held.names):
             yield Edit(node, made, node)
-    for node, around in expressions:
+    for node, outer in expressions:
         for made in _numbers(node):
-            yield Edit(node, made, around, is_factor=isinstance(made, ast.Constant))
-    for node, around in expressions:
-        if _is_product(node) and (around is node or not _is_product(around)):
+            yield Edit(node, made, outer, is_factor=isinstance(made, ast.Constant))
+    for node, outer in expressions:
+        if _is_product(node) and (outer is node or not _is_product(outer)):
             for factor in (0.5, 2.0):
                 made = ast.BinOp(ast.Constant(factor), ast.Mult(), node)
                 yield Edit(node, made, node, is_factor=True)
-    for family in (functools.partial(_names, held=held), _functions):
-        for node, around in expressions:
-            for made in family(node):
-                yield Edit(node, made, around)
-    uses = _uses(tree, held)
+    yield from _made_by(functools.partial(_names, held=held), expressions)
+    yield from _made_by(_functions, expressions)
+    yield from _scaled_numbers(expressions)
+    uses = _uses(tree, held.names)
     yield from _of_all_uses(uses, held)
-    for node, around in _results(tree):
-        for made in _factors(node, held):
-            yield Edit(node, made, around, is_factor=True)
+    yield from grafts(around.values, around.forward, around.fixed)
+    for node, outer in _results(tree):
+        for made in held.factors(node):
+            yield Edit(node, made, outer, is_factor=True)
+    yield from _made_by(functools.partial(_oriented, values=around.values), expressions)
     yield from _of_two_uses(uses, held)
-    for node, around in expressions:
-        if isinstance(node, ast.Name) and not isinstance(around, ast.Compare):
-            for made in _factors(node, held):
-                yield Edit(node, made, around, is_factor=True)
+    for node, outer in expressions:
+        if isinstance(node, ast.Name) and not isinstance(outer, ast.Compare):
+            for made in held.factors(node):
+                yield Edit(node, made, outer, is_factor=True)
+    yield from _grafted_factors(expressions, around)
+
+
+def _made_by(
+    family: Callable[[ast.expr], Iterator[ast.expr]],
+    expressions: Sequence[tuple[ast.expr, ast.AST]],
+) -> Iterator[Edit]:
+    for node, outer in expressions:
+        for made in family(node):
+            yield Edit(node, made, outer)
 
 
 # ---- places -----------------------------------------------------------------------------------
@@ -157,19 +177,6 @@ def _results(tree: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]]:
                 yield value, value
 
 
-def _variables(tree: ast.FunctionDef) -> list[str]:
-    """The names that a body may read: its cotangents, and what it sets."""
-    given = [each.arg for each in tree.args.args[1:]]
-    if tree.args.vararg is not None:
-        given.append(tree.args.vararg.arg)
-    stored = [
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
-    return list(dict.fromkeys((*given, *stored)))
-
-
 def _context(tree: ast.FunctionDef) -> str:
     return tree.args.args[0].arg if tree.args.args else "ctx"
 
@@ -205,7 +212,10 @@ def _terms(node: ast.expr) -> Iterator[ast.expr]:
 def _switches(node: ast.expr) -> Iterator[ast.expr]:
     """Another method, comparison, branch or truth value."""
     match node:
-        case ast.Call(func=ast.Attribute(value=value, attr="gather"), args=[dim, index]):
+        case (
+            ast.Call(func=ast.Attribute(value=value, attr="gather"), args=[dim, index])
+            | ast.Call(func=ast.Attribute(attr="gather"), args=[value, dim, index])
+        ):
             x, places = ast.unparse(value), f"{ast.unparse(dim)}, {ast.unparse(index)}"
             yield _parsed(f"({x}).new_zeros(({x}).shape).scatter_add({places}, {x})")
         case ast.Call(func=ast.Attribute(value=value, attr=attr), args=args, keywords=keywords):
@@ -299,14 +309,36 @@ def _numbers(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.BinOp(earlier, ast.Mult(), _parsed(f"({index.id} > 0)"))
 
 
-def _names(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
+_SCALES = (1 / 64, 1 / 8, 8, 64)
+"""Multiples of a number on which the accuracy of an approximation depends."""
+
+
+def _scaled_numbers(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator[Edit]:
+    """A longer series or iteration, a smaller step, another threshold between two formulas."""
+    for node, outer in expressions:
+        match node:
+            case ast.Constant(value=float() as number) if number:
+                for scale in _SCALES:
+                    yield Edit(node, ast.Constant(number * scale), outer, scale=scale)
+            case ast.Constant(value=int() as number) if number > 1:
+                for scale in (8, 64):
+                    yield Edit(node, ast.Constant(number * scale), outer, scale=scale)
+
+
+def _names(node: ast.expr, held: Held) -> Iterator[ast.expr]:
     """Another variable in the place of one, or of one of its parts."""
     name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
-    if name in held:
-        yield from (_parsed(each) for each in held if each != name)
+    if name in held.names:
+        yield from (_parsed(each) for each in held.like(node) if each != name)
     match node:
         case ast.Subscript(value=ast.Name(id=whole), slice=ast.Constant() | ast.UnaryOp()):
-            yield from (_parsed(each) for each in held if each != whole)
+            yield from (_parsed(each) for each in held.like(node) if each != whole)
+
+
+def _oriented(node: ast.expr, values: Mapping[ast.AST, Value]) -> Iterator[ast.expr]:
+    value = values.get(node)
+    if isinstance(value, np.ndarray):
+        yield from orientations(node, value.ndim, value.dtype.kind)
 
 
 def _extents(node: ast.Name, held: Sequence[str]) -> Iterator[ast.expr]:
@@ -317,13 +349,24 @@ def _extents(node: ast.Name, held: Sequence[str]) -> Iterator[ast.expr]:
 def _functions(node: ast.expr) -> Iterator[ast.expr]:
     """A function of a variable in the place of the variable, and ``p`` in that of ``1 - p``."""
     match node:
-        case ast.Name():
-            yield from (_parsed(text.format(node.id)) for text in _OF_A_VARIABLE)
+        case ast.Name() | ast.Call(func=ast.Attribute()):
+            yield from (_parsed(text.format(ast.unparse(node))) for text in _OF_A_VARIABLE)
         case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=right):
             yield right
 
 
-_OF_A_VARIABLE = ("1 - {}", "{}.sqrt()", "{}**2", "1 / {}", "{}.exp()", "{}.log()", "{}.abs()")
+_OF_A_VARIABLE = (
+    "1 - {0}",
+    "{0}.sqrt()",
+    "{0}**2",
+    "1 / {0}",
+    "{0}.exp()",
+    "{0}.log()",
+    "{0}.abs()",
+    "{0} * (1 - {0})",
+    "{0} / (1 - {0})",
+    "(1 - {0}**2)",
+)
 
 
 def _uses(tree: ast.FunctionDef, held: Sequence[str]) -> dict[str, list[ast.Name]]:
@@ -335,7 +378,7 @@ def _uses(tree: ast.FunctionDef, held: Sequence[str]) -> dict[str, list[ast.Name
     return {name: nodes for name, nodes in found.items() if len(nodes) > 1}
 
 
-def _of_all_uses(uses: Mapping[str, Sequence[ast.Name]], held: Sequence[str]) -> Iterator[Edit]:
+def _of_all_uses(uses: Mapping[str, Sequence[ast.Name]], held: Held) -> Iterator[Edit]:
     """Another variable, or a function of the same one, in all uses of a variable."""
     for first, *rest in uses.values():
         negative = ast.UnaryOp(ast.USub(), first)
@@ -344,11 +387,11 @@ def _of_all_uses(uses: Mapping[str, Sequence[ast.Name]], held: Sequence[str]) ->
             yield Edit(first, made, first, others=tuple(rest))
 
 
-def _of_two_uses(uses: Mapping[str, Sequence[ast.Name]], held: Sequence[str]) -> Iterator[Edit]:
+def _of_two_uses(uses: Mapping[str, Sequence[ast.Name]], held: Held) -> Iterator[Edit]:
     """Another variable in two of the uses of one."""
     for nodes in uses.values():
         for one, other in itertools.combinations(nodes, 2) if len(nodes) > 2 else ():
-            for made in (*_names(one, held), *_extents(one, held)):
+            for made in (*_names(one, held), *_extents(one, held.names)):
                 yield Edit(one, made, one, others=(other,))
 
 
@@ -362,11 +405,12 @@ def _divisors(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
                 yield ast.BinOp(left, op, _parsed(f"{name}.sum()"))
 
 
-def _factors(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
-    """A factor or divisor more."""
-    for name in held:
-        yield ast.BinOp(node, ast.Mult(), _parsed(name))
-        yield ast.BinOp(node, ast.Div(), _parsed(name))
+def _grafted_factors(
+    expressions: Sequence[tuple[ast.expr, ast.AST]], around: Surroundings
+) -> Iterator[Edit]:
+    """A factor that forward has, and backward does not."""
+    nodes = [node for node, _ in expressions if isinstance(node, ast.Name | ast.BinOp | ast.Call)]
+    yield from factor_grafts(nodes, around.values, around.forward)
 
 
 def _order(tree: ast.FunctionDef) -> Iterator[Edit]:
@@ -378,18 +422,6 @@ def _order(tree: ast.FunctionDef) -> Iterator[Edit]:
                 swapped = list(target.elts)
                 swapped[one], swapped[other] = swapped[other], swapped[one]
                 yield Edit(target, ast.Tuple(swapped, ast.Store()), target)
-
-
-def _accumulations(tree: ast.FunctionDef) -> Iterator[Edit]:
-    """An addition at indices that may repeat."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.AugAssign(target=ast.Subscript(value=x, slice=index), op=ast.Add()):
-                places = index if isinstance(index, ast.Tuple) else ast.Tuple([index], ast.Load())
-                called = ast.Attribute(_parsed(ast.unparse(x)), "index_put_", ast.Load())
-                adding = [ast.keyword("accumulate", ast.Constant(True))]
-                made = ast.Expr(ast.Call(called, [places, node.value], adding))
-                yield Edit(node, made, node)
 
 
 def _parsed(code: str) -> ast.expr:

@@ -1,0 +1,83 @@
+"""The variables that an expression of backward may use instead of others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gradtool.adapters.common.alterations.noted_values import Value
+
+Shape = tuple[int, ...] | None
+"""Of a tensor; None for a number."""
+
+
+class Held:
+    """The variables of a backward, and their shapes where these are known.
+
+    Args:
+        tree: Its definition.
+        attributes: What it finds on ctx, such as ``ctx.scale``.
+        values: The values of its expressions.
+    """
+
+    def __init__(
+        self, tree: ast.FunctionDef, attributes: Sequence[str], values: Mapping[ast.AST, Value]
+    ) -> None:
+        self.names = [*_variables(tree), *attributes]
+        self._values = values
+        self._shapes = {
+            ast.unparse(node): _shape(value)
+            for node, value in values.items()
+            if isinstance(node, ast.Name | ast.Attribute)
+        }
+
+    def like(self, node: ast.expr) -> Iterator[str]:
+        """The variables that may have the shape of an expression."""
+        known = node in self._values
+        shape = _shape(self._values[node]) if known else None
+        for name in self.names:
+            if not known or name not in self._shapes or self._shapes[name] == shape:
+                yield name
+
+    def factors(self, node: ast.expr) -> Iterator[ast.expr]:
+        """The expression with a factor or divisor more, for each that leaves its shape."""
+        shape = _shape(self._values[node]) if node in self._values else ()
+        for name in self.names:
+            for code in spread(name, self._shapes.get(name, ()), shape):
+                factor = ast.parse(code, mode="eval").body
+                yield ast.BinOp(node, ast.Mult(), factor)
+                yield ast.BinOp(node, ast.Div(), factor)
+
+
+def spread(name: str, own: Shape, shape: Shape) -> Iterator[str]:
+    """Yield the code of a tensor of one shape as a factor of one of another shape, if it is one."""
+    if not own or not shape or _fits(own, shape):
+        yield name
+    elif _fits((*own, 1), shape):
+        yield f"{name}.unsqueeze(-1)"
+
+
+def _fits(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(own, shape) == shape
+    except ValueError:
+        return False
+
+
+def _shape(value: Value) -> Shape:
+    return value.shape if isinstance(value, np.ndarray) else None
+
+
+def _variables(tree: ast.FunctionDef) -> list[str]:
+    """The names that a body may read: its cotangents, and what it sets."""
+    given = [each.arg for each in tree.args.args[1:]]
+    if tree.args.vararg is not None:
+        given.append(tree.args.vararg.arg)
+    stored = [
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    return list(dict.fromkeys((*given, *stored)))

@@ -1,0 +1,88 @@
+"""The values that the expressions of a function have in one run of it."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.common.alterations.edits import standin
+from gradtool.adapters.library import library
+
+Value = Any
+"""An array, which is a copy, or a number."""
+
+_MOST_ENTRIES = 100_000
+"""Entries of a tensor of which a copy is kept: those of small cases, which explain as much."""
+
+_NOTED = (
+    ast.Attribute | ast.BinOp | ast.Call | ast.Constant | ast.IfExp | ast.Name | ast.Subscript
+) | ast.UnaryOp
+
+
+class Notes:
+    """The object behind `STANDINS` in a function that notes its values.
+
+    A later turn of a loop replaces what an earlier one noted.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[int, Value] = {}
+        self.chosen = -1
+        """The number of the edit that a switched function runs with."""
+
+    def note(self, number: int, value: Any) -> Any:
+        """Note the value of an expression, and return it."""
+        if isinstance(value, library().Tensor):
+            if value.numel() <= _MOST_ENTRIES:
+                self.values[number] = np.array(library().array(value))
+        elif isinstance(value, int | float | complex) and not isinstance(value, bool):
+            self.values[number] = value
+        return value
+
+    def noted(self, number: int) -> Any:
+        """Return what was noted last, as the tensor or number that it was."""
+        found = self.values[number]
+        return library().tensor(found.copy()) if isinstance(found, np.ndarray) else found
+
+
+def noting(tree: ast.FunctionDef, nodes: list[ast.expr]) -> ast.FunctionDef:
+    """Return a function's tree in which its expressions are noted by their place in `nodes`."""
+    made = copy.copy(tree)
+    made.body = [_noting(each, nodes) for each in tree.body]
+    return made
+
+
+def _noting(node: Any, nodes: list[ast.expr]) -> Any:
+    made = copy.copy(node)
+    for field, value in ast.iter_fields(node):
+        if isinstance(node, ast.Call) and field == "func":
+            made.func = _function(value, nodes)
+        elif isinstance(value, list):
+            setattr(made, field, [_part(each, nodes) for each in value])
+        else:
+            setattr(made, field, _part(value, nodes))
+    if not isinstance(node, _NOTED) or _is_target(node):
+        return made
+    nodes.append(node)
+    return standin("note", ast.Constant(len(nodes) - 1), made)
+
+
+def _part(value: Any, nodes: list[ast.expr]) -> Any:
+    is_code = isinstance(value, ast.AST) and not isinstance(value, ast.JoinedStr | ast.pattern)
+    return _noting(value, nodes) if is_code else value
+
+
+def _function(node: ast.expr, nodes: list[ast.expr]) -> ast.expr:
+    """The function of a call: of a method, the tensor that has it is noted."""
+    if not isinstance(node, ast.Attribute):
+        return node
+    made = copy.copy(node)
+    made.value = _part(node.value, nodes)
+    return made
+
+
+def _is_target(node: ast.expr) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)

@@ -1,0 +1,94 @@
+"""Edits of a backward that leave out what it has too much of, or let it add where it overwrites."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from gradtool.adapters.common.alterations.edits import below
+
+_DEEPEST = 3
+"""Levels below an expression at which a part may stand for all of it."""
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """A node of a backward's tree, what stands in its place, and the expression to show."""
+
+    node: ast.AST
+    made: ast.AST
+    around: ast.AST
+    """The node, or the expression or statement that it is a part of."""
+    is_factor: bool = False
+    """It multiplies or divides by something, or may do so by another number."""
+    others: tuple[ast.AST, ...] = ()
+    """More nodes that are replaced likewise."""
+    other: str = ""
+    """What stands in its place in words, where the source of `made` does not say it."""
+    line_of_forward: int | None = None
+    """The line that computes it in forward; None for an edit that takes nothing from there."""
+
+    scale: float | None = None
+    """How many times as large a number is made."""
+
+    @property
+    def changes(self) -> dict[ast.AST, ast.AST]:
+        """Each node that is replaced, with what stands in its place."""
+        return dict.fromkeys((self.node, *self.others), self.made)
+
+
+def parts(node: ast.expr) -> Iterator[ast.expr]:
+    """The parts of an expression, each of which may stand for all of it."""
+    if isinstance(node, ast.BinOp | ast.Call | ast.IfExp):
+        yield from below(node, _DEEPEST)
+
+
+def statements(tree: ast.FunctionDef) -> Iterator[Edit]:
+    """Leave out a statement that changes what an earlier one computed."""
+    stored = Counter(
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)]) if stored[name] > 1:
+                yield Edit(node, ast.Pass(), node)
+            case ast.Assign(targets=[ast.Subscript()]) | ast.AugAssign():
+                yield Edit(node, ast.Pass(), node)
+            case ast.Expr(value=ast.Call()):
+                yield Edit(node, ast.Pass(), node)
+
+
+def accumulations(tree: ast.FunctionDef) -> Iterator[Edit]:
+    """Add to entries, each time that their indices are repeated."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.AugAssign(target=ast.Subscript() as target, op=ast.Add()):
+                yield _accumulating(node, target, node.value)
+            case ast.Assign(targets=[ast.Subscript() as target]):
+                yield Edit(node, ast.AugAssign(target, ast.Add(), node.value), node)
+                yield _accumulating(node, target, node.value)
+            case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() as op):
+                other = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
+                yield Edit(node, ast.AugAssign(target, other, node.value), node)
+                yield Edit(node, ast.Assign([target], node.value), node)
+
+
+def _accumulating(node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Edit:
+    index = target.slice
+    places = index if isinstance(index, ast.Tuple) else ast.Tuple([index], ast.Load())
+    x = ast.parse(ast.unparse(target.value), mode="eval").body
+    adding = [ast.keyword("accumulate", ast.Constant(True))]
+    called = ast.Attribute(x, "index_put_", ast.Load())
+    return Edit(node, ast.Expr(ast.Call(called, [places, value], adding)), node)
+
+
+def conditions(tree: ast.FunctionDef) -> Iterator[Edit]:
+    """Take the other branch."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.IfExp | ast.While):
+            negated = ast.UnaryOp(ast.Not(), node.test)
+            yield Edit(node.test, negated, node.test)

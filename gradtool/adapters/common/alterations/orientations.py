@@ -1,0 +1,36 @@
+"""Parts and orientations of a matrix, one of which may stand for another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+_OF_A_MATRIX = (
+    "({x}).tril()",
+    "({x}).triu()",
+    "({x}).tril(-1)",
+    "({x}).triu(1)",
+    "({x} + {x}.mT) / 2",
+    "{x} + {x}.mT",
+    "{x} - 0.5 * {x}.diagonal(0, -2, -1).diag_embed()",
+    "{x} - {x}.diagonal(0, -2, -1).diag_embed()",
+)
+_OF_A_VECTOR = ("{x}.flip(-1)", "{x}.flip(0)")
+_OF_AN_INDEX = ("{x}.argsort()",)
+
+
+def orientations(node: ast.expr, dims: int, kind: str) -> Iterator[ast.expr]:
+    """Yield what may stand for an expression.
+
+    Args:
+        node: The expression.
+        dims: The number of its dims.
+        kind: The kind of its dtype, as NumPy has it.
+    """
+    if dims < 1 or isinstance(node, ast.UnaryOp | ast.Constant):
+        return
+    code = ast.unparse(node)
+    code = f"({code})" if isinstance(node, ast.BinOp | ast.IfExp) else code
+    forms = _OF_AN_INDEX if kind == "i" else (_OF_A_MATRIX if dims > 1 else ()) + _OF_A_VECTOR
+    for form in forms:
+        yield ast.parse(form.format(x=code), mode="eval").body
