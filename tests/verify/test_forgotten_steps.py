@@ -13,7 +13,7 @@ from tests.options import check_options
 
 MODULES = [
     Path(__file__).with_name(f"wrong_{name}.py")
-    for name in ("steps", "formulas", "double_backward", "repaired")
+    for name in ("steps", "formulas", "double_backward", "repaired", "rearranged")
 ]
 
 

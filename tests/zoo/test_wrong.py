@@ -60,7 +60,7 @@ def is_named(member: Member) -> bool:
     if member.says:
         return member.says in hints
     kind = DIAGNOSES.get(str(member.diagnosis))
-    return " is right with `" in hints or (kind is not None and bool(re.search(kind, hints)))
+    return " is right with" in hints or (kind is not None and bool(re.search(kind, hints)))
 
 
 def test_the_page_of_what_is_found_tells_of_each() -> None:

@@ -122,7 +122,8 @@ def _named(
 def _explanation(who: str, found: _Share) -> Explanation:
     step = found.steps[-1]
     text = f"{who} {_words(found)}"
-    is_plain = found.factor in PLAIN_FACTORS and all(each.is_of_source for each in found.steps)
+    is_of_source = all(each.is_of_source for each in found.steps)
+    is_plain = len(found.steps) == 1 and found.factor in PLAIN_FACTORS and is_of_source
     return Explanation(text, step.path, step.line, is_plain)
 
 

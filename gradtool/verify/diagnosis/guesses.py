@@ -303,7 +303,12 @@ GUESSES: Sequence[Guess] = (
     has_wrong_factor,
 )
 
-DESCRIPTIONS: Sequence[Guess] = (_is_zero, _is_rearranged, _has_rearranged_cotangent)
+DESCRIPTIONS: Sequence[Guess] = (
+    _is_zero,
+    _is_transposed,
+    _is_rearranged,
+    _has_rearranged_cotangent,
+)
 """Guesses that an edit of backward explains better, if one makes it right."""
 
 

@@ -29,7 +29,9 @@ class Explanation(msgspec.Struct, frozen=True):
 def repair_in_words(made: Repair, who: str) -> Explanation:
     """Explain a mistake by the edit that undoes it."""
     lines = f"line{'s' if len(made.lines) > 1 else ''} {listed(made.lines)}"
-    if not made.other:
+    if made.words:
+        text = f"{who} is right with {made.words} ({lines})"
+    elif not made.other:
         text = f"{who} is right without `{made.code}` ({lines})"
     elif made.line_of_forward:
         which = "the last" if made.other == made.code else "the"

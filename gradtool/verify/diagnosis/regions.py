@@ -87,7 +87,9 @@ def _triangles(shape: tuple[int, ...]) -> Iterator[Region]:
 
 
 def _extremes(own: Array, name: str) -> Iterator[Region]:
-    for dim in range(own.ndim):
+    for dim, extent in enumerate(own.shape):
+        if extent ** (own.size // max(extent, 1)) < REGION_LEAST_CHOICES:
+            continue
         for words, extreme in (
             ("largest", own.max(dim, keepdims=True, initial=-np.inf)),
             ("smallest", own.min(dim, keepdims=True, initial=np.inf)),

@@ -307,6 +307,8 @@ class Repair(msgspec.Struct, frozen=True):
     """The line of forward whose value stands in its place; None for an expression of its own."""
     scale: float | None = None
     """How many times as large a number is made; None for another edit."""
+    words: str = ""
+    """What makes the method right, where `other` in the place of `code` does not say it."""
 
 
 class ChangedByJvp(NamedTuple):

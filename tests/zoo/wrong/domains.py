@@ -83,7 +83,7 @@ class EntmaxSupportIgnored(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
-    says = "missing the factor 2.5 on the path through `tau`"
+    says = "right with `(g * on).sum() / on.sum()` in place of `(g * on).sum() / y.numel()`"
 
     @staticmethod
     def forward(ctx, z):

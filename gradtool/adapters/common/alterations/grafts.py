@@ -62,7 +62,10 @@ def grafts(
         for number, each in enumerate(forward)
         if (change := _change(values[node], each.value)) is not None
     ]
-    for _, _, _, node, others, each in sorted(found, key=lambda one: one[:3])[:_MOST]:
+    found.sort(key=lambda one: one[:3])
+    tensors = [one for one in found if isinstance(one[-1].value, np.ndarray)]
+    numbers = [one for one in found if not isinstance(one[-1].value, np.ndarray)]
+    for _, _, _, node, others, each in (*tensors[:_MOST], *numbers[:_MOST]):
         yield _graft(node, others, each)
 
 

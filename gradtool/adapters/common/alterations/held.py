@@ -25,7 +25,7 @@ class Held:
     def __init__(
         self, tree: ast.FunctionDef, attributes: Sequence[str], values: Mapping[ast.AST, Value]
     ) -> None:
-        self.names = [*_variables(tree), *attributes]
+        self.names = [*variables(tree), *attributes]
         self._values = values
         self._shapes = {
             ast.unparse(node): _shape(value)
@@ -53,13 +53,14 @@ class Held:
 
 def spread(name: str, own: Shape, shape: Shape) -> Iterator[str]:
     """Yield the code of a tensor of one shape as a factor of one of another shape, if it is one."""
-    if not own or not shape or _fits(own, shape):
+    if not own or not shape or fits(own, shape):
         yield name
-    elif _fits((*own, 1), shape):
+    elif fits((*own, 1), shape):
         yield f"{name}.unsqueeze(-1)"
 
 
-def _fits(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+def fits(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return True if a tensor of one shape is broadcast to another one."""
     try:
         return np.broadcast_shapes(own, shape) == shape
     except ValueError:
@@ -70,7 +71,7 @@ def _shape(value: Value) -> Shape:
     return value.shape if isinstance(value, np.ndarray) else None
 
 
-def _variables(tree: ast.FunctionDef) -> list[str]:
+def variables(tree: ast.FunctionDef) -> list[str]:
     """The names that a body may read: its cotangents, and what it sets."""
     given = [each.arg for each in tree.args.args[1:]]
     if tree.args.vararg is not None:

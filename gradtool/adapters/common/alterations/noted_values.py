@@ -16,6 +16,7 @@ Value = Any
 
 _MOST_ENTRIES = 100_000
 """Entries of a tensor of which a copy is kept: those of small cases, which explain as much."""
+_ENDS = {"first": slice(0, 1), "last": slice(-1, None), "inner": slice(1, -1)}
 
 _NOTED = (
     ast.Attribute | ast.BinOp | ast.Call | ast.Constant | ast.IfExp | ast.Name | ast.Subscript
@@ -46,6 +47,12 @@ class Notes:
         """Return what was noted last, as the tensor or number that it was."""
         found = self.values[number]
         return library().tensor(found.copy()) if isinstance(found, np.ndarray) else found
+
+    def weighed(self, value: Any, end: str, factor: float) -> Any:
+        """Return a tensor with some of its entries along the last dim times a factor."""
+        weights = np.ones(value.shape[-1])
+        weights[_ENDS[end]] = factor
+        return value * library().tensor(weights).to(value.device)
 
 
 def noting(tree: ast.FunctionDef, nodes: list[ast.expr]) -> ast.FunctionDef:

@@ -25,8 +25,12 @@ class Edit(msgspec.Struct, frozen=True):
     """It multiplies or divides by something, or may do so by another number."""
     others: tuple[ast.AST, ...] = ()
     """More nodes that are replaced likewise."""
+    also: tuple[tuple[ast.AST, ast.AST], ...] = ()
+    """More nodes, each with what stands in its place."""
     other: str = ""
-    """What stands in its place in words, where the source of `made` does not say it."""
+    """What stands in its place, where the source of `made` does not say it."""
+    words: str = ""
+    """What makes backward right, where an expression in place of another does not say it."""
     line_of_forward: int | None = None
     """The line that computes it in forward; None for an edit that takes nothing from there."""
 
@@ -36,7 +40,7 @@ class Edit(msgspec.Struct, frozen=True):
     @property
     def changes(self) -> dict[ast.AST, ast.AST]:
         """Each node that is replaced, with what stands in its place."""
-        return dict.fromkeys((self.node, *self.others), self.made)
+        return dict.fromkeys((self.node, *self.others), self.made) | dict(self.also)
 
 
 def parts(node: ast.expr) -> Iterator[ast.expr]:

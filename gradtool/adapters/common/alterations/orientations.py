@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _OF_A_MATRIX = (
     "({x}).tril()",
@@ -19,18 +19,21 @@ _OF_A_VECTOR = ("{x}.flip(-1)", "{x}.flip(0)")
 _OF_AN_INDEX = ("{x}.argsort()",)
 
 
-def orientations(node: ast.expr, dims: int, kind: str) -> Iterator[ast.expr]:
-    """Yield what may stand for an expression.
+def orientations(node: ast.expr, dims: int) -> Iterator[ast.expr]:
+    """Yield what may stand for a tensor with a number of dims."""
+    if dims > 0:
+        yield from _formed((*(_OF_A_MATRIX if dims > 1 else ()), *_OF_A_VECTOR), node)
 
-    Args:
-        node: The expression.
-        dims: The number of its dims.
-        kind: The kind of its dtype, as NumPy has it.
-    """
-    if dims < 1 or isinstance(node, ast.UnaryOp | ast.Constant):
+
+def of_an_index(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield what may stand for a tensor of indices."""
+    yield from _formed(_OF_AN_INDEX, node)
+
+
+def _formed(forms: Sequence[str], node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.UnaryOp | ast.Constant):
         return
     code = ast.unparse(node)
     code = f"({code})" if isinstance(node, ast.BinOp | ast.IfExp) else code
-    forms = _OF_AN_INDEX if kind == "i" else (_OF_A_MATRIX if dims > 1 else ()) + _OF_A_VECTOR
     for form in forms:
         yield ast.parse(form.format(x=code), mode="eval").body

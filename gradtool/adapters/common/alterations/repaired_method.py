@@ -196,11 +196,19 @@ def _repair(function: Function, edit: Edit, number: int) -> Repair:
     around = edit.around
     other = edit.made if around is edit.node else replaced(around, {edit.node: edit.made})
     first = function.__code__.co_firstlineno
-    lines = sorted({getattr(node, "lineno", first) for node in (around, *edit.others)})
-    path, code = function.__code__.co_filename, _shown(around)
+    nodes = (around, *edit.others, *(node for node, _ in edit.also))
+    lines = tuple(sorted({getattr(node, "lineno", first) for node in nodes}))
     shown = "" if isinstance(edit.made, ast.Pass) else shortened(edit.other) or _shown(other)
     return Repair(
-        path, tuple(lines), code, shown, number, edit.is_factor, edit.line_of_forward, edit.scale
+        path=function.__code__.co_filename,
+        lines=lines,
+        code=_shown(around),
+        other=shown,
+        number=number,
+        is_factor=edit.is_factor,
+        line_of_forward=edit.line_of_forward,
+        scale=edit.scale,
+        words=edit.words,
     )
 
 

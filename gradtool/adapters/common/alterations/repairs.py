@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from gradtool.adapters.common.alterations.grafts import Noted, factor_grafts, grafts
-from gradtool.adapters.common.alterations.held import Held
+from gradtool.adapters.common.alterations.held import Held, variables
+from gradtool.adapters.common.alterations.moved_factors import moved_factors
 from gradtool.adapters.common.alterations.noted_values import Value
 from gradtool.adapters.common.alterations.omissions import (
     Edit,
@@ -20,7 +22,9 @@ from gradtool.adapters.common.alterations.omissions import (
     parts,
     statements,
 )
-from gradtool.adapters.common.alterations.orientations import orientations
+from gradtool.adapters.common.alterations.orientations import of_an_index, orientations
+from gradtool.adapters.common.alterations.reductions import kept_dims, masked_means, summed_factors
+from gradtool.adapters.common.alterations.weighed_ends import weighed_ends
 
 _TRANSPOSES = {"T": "H", "mT": "mH", "H": "T", "mH": "mT"}
 """Each transpose with the one that conjugates, or does not."""
@@ -79,7 +83,7 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
     yield from _order(tree)
     yield from statements(tree)
     yield from accumulations(tree)
-    for family in (_signs, _terms, _switches, parts, _operands, _products, _transposes):
+    for family in (_signs, _terms, _switches, kept_dims, parts, _operands, _products, _transposes):
         yield from _made_by(family, expressions)
     yield from conditions(tree)
     for node, _ in expressions:
@@ -94,8 +98,11 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
                 made = ast.BinOp(ast.Constant(factor), ast.Mult(), node)
                 yield Edit(node, made, node, is_factor=True)
     yield from _made_by(functools.partial(_names, held=held), expressions)
-    yield from _made_by(_functions, expressions)
     yield from _scaled_numbers(expressions)
+    yield from _multiples(expressions, around.forward)
+    yield from _made_by(_functions, expressions)
+    yield from _made_by(functools.partial(_indices, values=around.values), expressions)
+    yield from _made_by(functools.partial(masked_means, held=held), expressions)
     uses = _uses(tree, held.names)
     yield from _of_all_uses(uses, held)
     yield from grafts(around.values, around.forward, around.fixed)
@@ -108,7 +115,13 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
         if isinstance(node, ast.Name) and not isinstance(outer, ast.Compare):
             for made in held.factors(node):
                 yield Edit(node, made, outer, is_factor=True)
+    yield from moved_factors([node for node, _ in expressions], around.values)
     yield from _grafted_factors(expressions, around)
+    yield from weighed_ends([node for node, _ in expressions], around.values)
+    for node, outer in expressions:
+        if isinstance(node, ast.Name | ast.Call):
+            for made in summed_factors(node, held):
+                yield Edit(node, made, outer, is_factor=True)
 
 
 def _made_by(
@@ -128,14 +141,14 @@ def _expressions(tree: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]]:
 
     The keys of a cache are left: with another key, any value is computed anew.
     """
-    keys = _looked_up(tree)
+    keys, names = _looked_up(tree), frozenset(variables(tree))
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and _stored(statement) & keys:
             continue
-        for parent in ast.walk(statement):
-            for child in ast.iter_child_nodes(parent):
-                if isinstance(child, ast.expr) and _is_value(parent, child):
-                    yield child, _around(parent, child)
+        around = {c: parent for parent in ast.walk(statement) for c in ast.iter_child_nodes(parent)}
+        for child, parent in around.items():
+            if isinstance(child, ast.expr) and _is_value(parent, child, names):
+                yield child, _around(child, around)
 
 
 def _looked_up(tree: ast.FunctionDef) -> set[str]:
@@ -152,18 +165,24 @@ def _stored(statement: ast.Assign) -> set[str]:
     return {each.id for each in statement.targets if isinstance(each, ast.Name)}
 
 
-def _around(parent: ast.AST, child: ast.expr) -> ast.AST:
+def _around(child: ast.expr, around: Mapping[ast.AST, ast.AST]) -> ast.AST:
     """The node to show of a change: a number says nothing without its statement."""
+    parent = around[child]
+    if isinstance(child, ast.Constant):
+        while isinstance(parent, ast.UnaryOp | ast.Tuple) and parent in around:
+            parent = around[parent]
+    if isinstance(parent, ast.Attribute) and isinstance(around.get(parent), ast.Call):
+        return around[parent]
     shows = (ast.expr, ast.Assign) if isinstance(child, ast.Constant) else ast.expr
     return parent if isinstance(parent, shows) and not isinstance(parent, ast.Tuple) else child
 
 
-def _is_value(parent: ast.AST, child: ast.expr) -> bool:
+def _is_value(parent: ast.AST, child: ast.expr, names: Collection[str]) -> bool:
     """Return True for what is computed: no target, no name of a function or module."""
     if isinstance(getattr(child, "ctx", None), ast.Store | ast.Del):
         return False
     if isinstance(parent, ast.Attribute) and isinstance(child, ast.Name):
-        return False
+        return child.id in names
     return not (isinstance(parent, ast.Call) and parent.func is child)
 
 
@@ -302,11 +321,17 @@ def _numbers(node: ast.expr) -> Iterator[ast.expr]:
                     yield ast.Constant(other)
         case ast.Subscript(value=value, slice=ast.Name() as index):
             for op in (ast.Sub(), ast.Add()):
-                moved = ast.BinOp(index, op, ast.Constant(1))
-                yield ast.Subscript(value, moved, ast.Load())
+                beside = ast.BinOp(index, op, ast.Constant(1))
+                yield ast.Subscript(value, beside, ast.Load())
             # The value of the turn before, of which there is none at first.
             earlier = ast.Subscript(value, _parsed(f"{index.id} - 1"), ast.Load())
             yield ast.BinOp(earlier, ast.Mult(), _parsed(f"({index.id} > 0)"))
+        case ast.Subscript(value=value, slice=ast.Tuple(elts=[*indices])):
+            for at, one in enumerate(indices):
+                for sign in ("+", "-") if isinstance(one, ast.Name) else ():
+                    moved = _parsed(f"{ast.unparse(one)} {sign} 1")
+                    others = [*indices[:at], moved, *indices[at + 1 :]]
+                    yield ast.Subscript(value, ast.Tuple(others, ast.Load()), ast.Load())
 
 
 _SCALES = (1 / 64, 1 / 8, 8, 64)
@@ -323,6 +348,30 @@ def _scaled_numbers(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator
             case ast.Constant(value=int() as number) if number > 1:
                 for scale in (8, 64):
                     yield Edit(node, ast.Constant(number * scale), outer, scale=scale)
+            case ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name)]):
+                for scale in (8, 64):
+                    longer = ast.Call(node.func, [_parsed(f"{scale} * {name}")], [])
+                    yield Edit(node, longer, outer, scale=scale)
+
+
+def _multiples(
+    expressions: Sequence[tuple[ast.expr, ast.AST]], forward: Sequence[Noted]
+) -> Iterator[Edit]:
+    """A multiple of a number of forward in the place of one that is nearly as large."""
+    known = [each for each in forward if isinstance(each.node, ast.Constant)]
+    for node, outer in expressions:
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, float)):
+            continue
+        for each in known:
+            for times in range(1, _MOST_TIMES):
+                exact = times * each.value
+                if node.value != exact and math.isclose(node.value, exact, rel_tol=_NEARLY):
+                    made = _parsed(f"{times} * {each.code}")
+                    yield Edit(node, made, outer, is_factor=True)
+
+
+_MOST_TIMES = 7
+_NEARLY = 0.01
 
 
 def _names(node: ast.expr, held: Held) -> Iterator[ast.expr]:
@@ -335,10 +384,16 @@ def _names(node: ast.expr, held: Held) -> Iterator[ast.expr]:
             yield from (_parsed(each) for each in held.like(node) if each != whole)
 
 
+def _indices(node: ast.expr, values: Mapping[ast.AST, Value]) -> Iterator[ast.expr]:
+    value = values.get(node)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "i":
+        yield from of_an_index(node)
+
+
 def _oriented(node: ast.expr, values: Mapping[ast.AST, Value]) -> Iterator[ast.expr]:
     value = values.get(node)
-    if isinstance(value, np.ndarray):
-        yield from orientations(node, value.ndim, value.dtype.kind)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        yield from orientations(node, value.ndim)
 
 
 def _extents(node: ast.Name, held: Sequence[str]) -> Iterator[ast.expr]:
