@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import linecache
 import re
+from typing import Any
 
 from gradtool.adapters.common.binding import parameter_in_place_of_ctx
 from gradtool.cases.advice import how_to_give_a_case
 from gradtool.cases.arguments import bind_arguments, show_arguments
 from gradtool.cases.drawn import draw
+from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.search import SearchResult
 from gradtool.cases.inference.trials import BEYOND_LINES, rerun_forward
 from gradtool.collect.checkable import Checkable
@@ -46,6 +49,9 @@ _SAYS_LACKING = re.compile(
 
 _ASKS_FOR_CLASS = re.compile(r"\bisinstance\([^,]+,\s*(\w+)")
 """Matches the line that refuses an object, with the class that it should have."""
+
+_CALLS_NONE = re.compile("'NoneType' object is not callable")
+"""Matches the refusal of what calls None."""
 
 _LACKS_ATTRIBUTE = re.compile(r"object has no attribute '(\w+)'")
 """Matches the refusal of arguments of which one is no object of the kind that it should be."""
@@ -109,6 +115,13 @@ def nothing_found(checkable: Checkable, settings: Settings, search: SearchResult
     elif settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it with --device cuda on a machine that has a GPU"
         is_lacking = search.doubt is None
+    absent = _not_imported(checkable, search)
+    if absent is not None:
+        return NoCase(
+            f"forward cannot run here: `{absent}` is None, because its import failed",
+            hint=f"install the optional dependency that `{absent}` needs",
+            location=_line_of_refusal(checkable, search),
+        )
     stand_in = _stand_in_of(checkable, search)
     if stand_in is not None:
         return NoCase(
@@ -127,12 +140,41 @@ def nothing_found(checkable: Checkable, settings: Settings, search: SearchResult
     )
 
 
-def _stand_in_of(checkable: Checkable, search: SearchResult) -> str | None:
-    """Say what is lacking if forward asks for an object of a class that a stand-in replaces."""
+def _not_imported(checkable: Checkable, search: SearchResult) -> str | None:
+    """Name what forward calls, and what is None in place of an optional import."""
+    if search.doubt is not None or not _CALLS_NONE.search(search.objection):
+        return None
+    tree, _ = module_source(checkable.obj)
+    _, known = _refused_line(checkable, search)
+    nodes = list(ast.walk(tree)) if tree else []
+    imported = {
+        alias.asname or alias.name
+        for node in nodes
+        if isinstance(node, ast.ImportFrom | ast.Import)
+        for alias in node.names
+    }
+    line = search.reached[-1] if search.reached else 0
+    refused = (each for each in nodes if isinstance(each, ast.stmt) and each.lineno == line)
+    called = (_called(each) & imported for each in refused)
+    return next((name for names in called for name in names if known.get(name, "") is None), None)
+
+
+def _called(statement: ast.stmt) -> set[str]:
+    """The names that a statement calls."""
+    calls = (each.func for each in ast.walk(statement) if isinstance(each, ast.Call))
+    return {each.id for each in calls if isinstance(each, ast.Name)}
+
+
+def _refused_line(checkable: Checkable, search: SearchResult) -> tuple[str, dict[str, Any]]:
+    """The text of the line that refused the likeliest arguments, and the globals of forward."""
     line = search.reached[-1] if search.reached else 0
     forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
-    text = linecache.getline(str(checkable.file), line)
-    known = getattr(forward, "__globals__", {})
+    return linecache.getline(str(checkable.file), line), getattr(forward, "__globals__", {})
+
+
+def _stand_in_of(checkable: Checkable, search: SearchResult) -> str | None:
+    """Say what is lacking if forward asks for an object of a class that a stand-in replaces."""
+    text, known = _refused_line(checkable, search)
     asked = [known.get(name) for name in _ASKS_FOR_CLASS.findall(text)]
     if _OF_VALUE.search(search.objection):
         asked += [each.annotation for each in checkable.parameters()]

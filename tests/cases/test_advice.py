@@ -332,6 +332,36 @@ def test_what_a_message_asks_to_call_first_is_called_in_what_is_pasted(
     assert check(check_options(paths=("weighted.py",))).verdict.value == "pass"
 
 
+OPTIONAL = """
+import torch
+
+try:
+    from no_such_kernels import launch
+except ImportError:
+    launch = None
+
+class Launched(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, size: int):
+        return launch(
+            x.contiguous(),
+            size,
+        )
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+"""
+
+
+def test_what_an_optional_import_left_as_none_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "launched.py"
+    file.write_text(OPTIONAL)
+    (finding,) = check(check_options(paths=(str(file),))).findings()
+    assert "forward cannot run here: `launch` is None" in finding.message
+    assert finding.hint == "install the optional dependency that `launch` needs"
+
+
 OF_MISSING_CLASS = """
 import torch
 from no_such_arrays import sparse

@@ -72,8 +72,11 @@ _OTHERS = 8
 _MANY = 120
 """Entries beyond which smaller tensors are used if they are accepted too."""
 
-_MANY_NUMBERS = 3
-"""Numbers that nothing but their names shows, for which callers are asked first."""
+_MANY_NUMBERS, _MANY_INTEGERS = 3, 2
+"""Numbers that nothing but their names shows, for which callers are asked first.
+
+Integers are extents, of which fewer have to fit.
+"""
 
 FIRST, SECOND = "inferred", "inferred-2"
 """Names of the cases that are found by reading."""
@@ -167,7 +170,8 @@ def _cases(
 
 def _has_many_numbers(case: CaseConfig) -> bool:
     """Return True for numbers of which some have to fit the others, as those of a model do."""
-    return sum(type(value) in (int, float) for value in case.args) >= _MANY_NUMBERS
+    numbers = [type(value) for value in case.args if type(value) in (int, float)]
+    return len(numbers) >= _MANY_NUMBERS or numbers.count(int) >= _MANY_INTEGERS
 
 
 def _has_stand_in(case: CaseConfig) -> bool:

@@ -127,9 +127,13 @@ def _complete_tensor(tensor: type) -> None:
     if tensor in _completed:
         return
     _completed.add(tensor)
-    for name in torch_names().names_of("torch.Tensor").plain:
+    for name in (*torch_names().names_of("torch.Tensor").plain, *_OF_EARLIER_VERSIONS):
         if not hasattr(tensor, name):
             setattr(tensor, name, LackingMethod(f"torch.Tensor.{name}"))
+
+
+_OF_EARLIER_VERSIONS = ("align_as", "align_to", "refine_names", "rename", "rename_")
+"""Methods of Tensor that PyTorch had, and that packages list."""
 
 
 class _Answer:

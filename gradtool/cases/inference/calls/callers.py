@@ -91,9 +91,13 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 def callers(function: Any) -> list[Caller]:
-    """The callers of a Function that are tried: those that take no functions, the nearest first."""
+    """The callers of a Function that are tried: those that take no functions, the nearest first.
+
+    Other Functions, whose arguments are no better known, come last.
+    """
     found = list(itertools.islice(_callers(function), _MOST_READ))
-    return sorted(found, key=_takes_functions)[:MOST_CALLERS]
+    found.sort(key=lambda each: (_is_of_function(each), _takes_functions(each)))
+    return found[:MOST_CALLERS]
 
 
 def shown_to(function: Any) -> Iterator[tuple[int, Draft]]:
@@ -104,6 +108,11 @@ def shown_to(function: Any) -> Iterator[tuple[int, Draft]]:
         found = _leading_to(function.__qualname__, module)
         names = {owner.name if owner else node.name for owner, node in found}
         yield from shown_arguments(function, module, {*names, function.__qualname__}, namespace)
+
+
+def _is_of_function(caller: Caller) -> bool:
+    owner = getattr(caller.function, "__self__", None)
+    return isinstance(owner, type) and issubclass(owner, library().Function)
 
 
 def _takes_functions(caller: Caller) -> bool:
@@ -237,7 +246,7 @@ def _of_object(
         return None
     made = tuple(each for each in made if each.kind in _SINGLE)
     own = _chosen(parameters_of(getattr(cls, node.name, None))[1:])
-    if not own:
+    if not (own or made):
         return None
     constructor = _method(owner, "__init__")
     reading = _read([node, *([constructor] if constructor else [])], (*made, *own), namespace)

@@ -160,8 +160,13 @@ class _Calls:
 
 
 def _differentiate(result: Any) -> None:
-    """Run backward, in which a caller may call the Function with a cotangent to differentiate."""
-    recorded = [value for value in floating_results(result) if value.requires_grad]
+    """Run backward, in which a caller may call the Function with a cotangent to differentiate.
+
+    An object is the result of the tensors that it holds, such as a matrix of its own.
+    """
+    held = result if isinstance(result, library().Tensor) else getattr(result, "__dict__", None)
+    results = list(held.values()) if isinstance(held, dict) else result
+    recorded = [value for value in floating_results(results) if value.requires_grad]
     if recorded:
         torch = library().torch
         cotangents = [torch.ones_like(value).requires_grad_() for value in recorded]

@@ -41,9 +41,18 @@ def ones(library: Any, *given: Any, size: Any = None, dtype: Any) -> Any:
 
 
 @op
-@factory
-def empty(library: Any, *given: Any, size: Any = None, dtype: Any) -> Any:
+def empty(
+    *given: Any, memory_format: Any = None, requires_grad: bool = False, **options: Any
+) -> Tensor:
     """Values that nothing should depend on: zeros here, so that runs repeat."""
+    made = _empty(*given, **options)
+    if memory_format is not None:
+        made = made.contiguous(memory_format=memory_format)
+    return made.requires_grad_() if requires_grad else made
+
+
+@factory
+def _empty(library: Any, *given: Any, size: Any = None, dtype: Any) -> Any:
     return library.zeros(required_size("empty", given, size), or_default(dtype))
 
 

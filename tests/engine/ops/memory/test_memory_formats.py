@@ -29,6 +29,13 @@ def test_copies_have_channels_last(torch: Any, copied: Any) -> None:
     assert x.grad.stride() == x.stride()
 
 
+def test_an_empty_tensor_has_the_format_that_is_asked_for(torch: Any) -> None:
+    x = torch.empty(2, 2, 3, 3, memory_format=torch.channels_last, requires_grad=True)
+    assert x.stride() == LAST
+    assert x.is_leaf
+    assert torch.empty(2, 3, memory_format=torch.contiguous_format).stride() == (3, 1)
+
+
 def test_what_has_the_format_is_not_copied(torch: Any) -> None:
     x = torch.ones(2, 2, 3, 3).contiguous(memory_format=torch.channels_last)
     assert x.to(memory_format=torch.channels_last) is x
