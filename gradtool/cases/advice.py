@@ -11,9 +11,10 @@ import msgspec
 import numpy as np
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.search import SearchResult
+from gradtool.cases.inference.search import SearchResult, Wanted
 from gradtool.cases.inference.stand_ins import is_stand_in
 from gradtool.cases.preparation import integers, prepared_by, required
+from gradtool.cases.skeletons import object_code
 from gradtool.cases.written import is_serializable, one_line_snippet
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
@@ -39,7 +40,7 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
     given = dict(zip(_names(checkable, len(likeliest.args)), likeliest.args, strict=False))
     objects = {**_made_by_code(given), **search.objects}
     settled = {name for name, value in given.items() if value is None or type(value) is list}
-    objects = {name: kind for name, kind in objects.items() if name not in settled}
+    objects = {name: each for name, each in objects.items() if name not in settled}
     if objects and checkable.is_function:
         return _skeleton(checkable, given, objects)
     values = {name: _in_code(value) for name, value in given.items()}
@@ -77,10 +78,10 @@ def _names(checkable: Checkable, count: int) -> list[str]:
     return names
 
 
-def _made_by_code(given: Mapping[str, Any]) -> dict[str, str]:
+def _made_by_code(given: Mapping[str, Any]) -> dict[str, Wanted]:
     """The parameters whose likeliest value is an object of a class, with its kind."""
     return {
-        name: _kind(value["literal"])
+        name: Wanted(_kind(value["literal"]))
         for name, value in given.items()
         if isinstance(value, dict) and _code_of(value.get("literal")) is None
     }
@@ -119,12 +120,27 @@ def _by_shape(value: Any) -> Any:
     return {"shape": list(entries.shape), **rest}
 
 
-def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[str, str]) -> str:
+def _skeleton(checkable: Checkable, given: Mapping[str, Any], objects: Mapping[str, Wanted]) -> str:
     values = [name if name in objects else _in_code(value) for name, value in given.items()]
-    wanted = " and ".join(f"`{name}`, {kind}," for name, kind in objects.items())
-    made = [f"{name} = {_start(kind)}  # {kind}" for name, kind in objects.items()]
-    code = _sample_inputs(checkable, made, values)
+    wanted = " and ".join(f"`{name}`, {each.kind}," for name, each in objects.items())
+    code = _sample_inputs(checkable, _objects_made(checkable, objects), values)
     return "\n".join([f"create {wanted} in a static method of {checkable.name}:", *code])
+
+
+def _objects_made(checkable: Checkable, objects: Mapping[str, Wanted]) -> list[str]:
+    """The lines of code that make objects, each import once."""
+    by_name = {each.name: each for each in checkable.parameters()}
+    namespace = getattr(inspect.unwrap(checkable.obj.forward), "__globals__", {})
+    made = [
+        line
+        for name, wanted in objects.items()
+        for line in object_code(by_name.get(name, _PLAIN.replace(name=name)), wanted, namespace)
+    ]
+    imports = dict.fromkeys(line for line in made if line.startswith("from "))
+    return [*imports, *(line for line in made if line not in imports)]
+
+
+_PLAIN = inspect.Parameter("_", inspect.Parameter.POSITIONAL_ONLY)
 
 
 def _is_drawn(value: Any) -> bool:
@@ -170,19 +186,6 @@ def _sample_inputs(checkable: Checkable, before: list[str], values: list[str]) -
         *(f"    {statement}" for statement in before),
         f"    yield {', '.join(values)}{',' * (len(values) == 1)}",
     ]
-
-
-_STARTS = {"a function": "torch.tanh", "a list": "[torch.randn(3, 4, dtype=torch.float64)]"}
-"""An object of a kind that is not about the Function's own code, to start from."""
-
-
-_OF_CLASS = re.compile(r"an object of (?!a subclass)(\w+)")
-
-
-def _start(kind: str) -> str:
-    """Code to start from for an object of a kind: a call of its class, if that is known."""
-    found = _OF_CLASS.match(kind)
-    return f"{found[1]}(...)" if found else _STARTS.get(kind, "...")
 
 
 def _has_torch(checkable: Checkable) -> bool:

@@ -204,12 +204,14 @@ def _needed_object(search: SearchResult) -> str | None:
     No value had the attribute that forward takes, or what took its place did not do.
     """
     found = _LACKS_ATTRIBUTE.search(search.objection)
-    named = (name for name, kind in search.objects.items() if found and found[1] in _words(kind))
+    named = (
+        name for name, each in search.objects.items() if found and found[1] in _words(each.kind)
+    )
     # Where there is one object, it is the one in place of which a value was refused.
     is_only = len(search.objects) == 1 and _OF_VALUE.search(search.objection)
     stood_for = search.objects if is_only or _OF_STAND_IN.search(search.objection) else ()
     name = next(itertools.chain(named, stood_for), None)
-    return None if name is None else f"`{name}`, {search.objects[name]}"
+    return None if name is None else f"`{name}`, {search.objects[name].kind}"
 
 
 def _words(text: str) -> list[str]:

@@ -202,8 +202,69 @@ def test_the_skeleton_starts_from_the_class_that_annotates_a_parameter(tmp_path:
     (tmp_path / "planned.py").write_text(OF_A_CLASS)
     (finding,) = check(check_options(paths=(str(tmp_path / "planned.py"),))).findings()
     lines = [line.strip() for line in (finding.hint or "").splitlines()]
-    assert "plan = Plan(...)  # an object of Plan with the attribute rows" in lines
-    assert "mesh = ...  # an object of a subclass of Mesh with the attribute area" in lines
+    assert "plan = Plan(path=...)  # an object of Plan with the attribute rows" in lines
+    assert lines[4:7] == ["class OwnMesh(Mesh):", "def area(self):", "..."]
+    assert "mesh = OwnMesh()  # an object of a subclass of Mesh with the attribute area" in lines
+
+
+OF_NESTED = """
+import abc
+import enum
+import torch
+from collections.abc import Callable
+
+class Mode(enum.Enum):
+    FAST = 1
+
+class Solver(abc.ABC):
+    @property
+    @abc.abstractmethod
+    def order(self): ...
+
+    @abc.abstractmethod
+    def step(self, x, size): ...
+
+class Grid:
+    def __init__(self, cells: int, weights: torch.Tensor):
+        raise OSError("no grid")
+
+class Flow:
+    def __init__(self, solver: Solver, grid: Grid, mode: Mode, source: Callable, name=""):
+        self.solver = solver
+
+class Advected(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, flow: Flow, log):
+        if not isinstance(flow, Flow):
+            raise TypeError("no flow")
+        log.note(flow, log.depth)
+        return flow.solver.step(x, flow.grid.cells)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None, None
+"""
+
+SKELETON_OF_NESTED = """\
+from types import SimpleNamespace
+class OwnSolver(Solver):
+    @property
+    def order(self):
+        ...
+    def step(self, x, size):
+        ...
+flow = Flow(solver=OwnSolver(), grid=Grid(cells=2, weights=torch.randn(3, 4, dtype=\
+torch.float64)), mode=Mode.FAST, source=lambda x, *_, **__: x)  # an object of Flow with the \
+attributes grid and solver
+log = SimpleNamespace(depth=..., note=lambda x, *_, **__: x)  # an object with the attributes \
+depth and note
+"""
+
+
+def test_the_skeleton_makes_what_constructors_and_abstract_classes_need(tmp_path: Path) -> None:
+    (tmp_path / "advected.py").write_text(OF_NESTED)
+    (finding,) = check(check_options(paths=(str(tmp_path / "advected.py"),))).findings()
+    assert textwrap.indent(SKELETON_OF_NESTED, "    ") in (finding.hint or "")
 
 
 OF_SEVERAL = """

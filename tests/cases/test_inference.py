@@ -393,7 +393,9 @@ def test_for_an_argument_that_only_code_can_make_the_hint_is_code() -> None:
     assert code.splitlines() == [
         "@staticmethod",
         "def sample_inputs():",
-        "    settings = ...  # an object with the attribute table_of_factors",
+        "    from types import SimpleNamespace",
+        "    settings = SimpleNamespace(table_of_factors=...)  "
+        "# an object with the attribute table_of_factors",
         "    transform = torch.tanh  # a function",
         "    yield torch.randn(3, 4, dtype=torch.float64, requires_grad=True), settings, transform",
     ]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from gradtool.adapters.library import library
-from gradtool.cases.inference.roles import plain_values, takes_tensor
-from gradtool.cases.inference.stand_ins import matrices
+from gradtool.cases.inference.annotations import class_of
+from gradtool.cases.inference.roles import is_callable, plain_values, takes_tensor
+from gradtool.cases.inference.stand_ins import SmoothFunction, matrices
 
 _EXTENTS = (4, 6, 8)
 """Numbers in place of extents such as ``in_features``, a different one for each."""
@@ -34,6 +36,9 @@ def constructed(cls: type[Any]) -> Any:
             continue
     return None
 
+
+_DEPTH = 2
+"""Objects within an object that are made for its constructor."""
 
 _REACHES_OUT = re.compile(r"(load|open|read|download|fetch|from_file|save|connect)(_.*)?")
 """Names of functions that need a file or a network."""
@@ -85,21 +90,44 @@ def _no_arguments(_: type[Any]) -> dict[str, Any]:
     return {}
 
 
-def likely_arguments(cls: Callable[..., Any]) -> dict[str, Any]:
+def likely_arguments(function: Callable[..., Any], depth: int = _DEPTH) -> dict[str, Any]:
     """Values for the parameters of a constructor or a function that have no default."""
     extents = itertools.cycle(_EXTENTS)
     single = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
-        name: _likely(parameter, extents)
-        for name, parameter in inspect.signature(cls).parameters.items()
+        name: _likely(parameter, extents, namespace_of(function), depth)
+        for name, parameter in inspect.signature(function).parameters.items()
         if parameter.default is parameter.empty and parameter.kind in single
     }
 
 
-def _likely(parameter: inspect.Parameter, extents: Iterator[int]) -> Any:
-    """A plain value or a matrix for a parameter by its name or its annotation; else an extent."""
+def namespace_of(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """The globals of the module that defines a class or a function."""
+    return vars(sys.modules.get(function.__module__, object))
+
+
+def _likely(
+    parameter: inspect.Parameter, extents: Iterator[int], namespace: Mapping[str, Any], depth: int
+) -> Any:
+    """A value for a parameter by its name or its annotation; else an extent.
+
+    That is a matrix, a plain value, a function, or an object of another class.
+    """
     if takes_tensor(parameter):
         entries = matrices("positive definite", (_EXTENTS[0], _EXTENTS[0]))
         return library().tensor(np.array(entries)).requires_grad_()
+    if is_callable(parameter):
+        return SmoothFunction()
+    cls = class_of(parameter, namespace) if depth else None
+    if cls is not None:
+        return next(iter(cls)) if issubclass(cls, enum.Enum) else _nested(cls, depth - 1)
     values = plain_values(parameter)
     return next(extents) if not values else values[0]
+
+
+def _nested(cls: type[Any], depth: int) -> Any:
+    """An object of a class for the constructor of another; None if its own raises."""
+    try:
+        return cls(**likely_arguments(cls, depth))
+    except Exception:  # The user's constructor may raise anything.
+        return None

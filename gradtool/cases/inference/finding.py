@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from gradtool.cases.inference.annotations import class_named
 from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.calls.calling import call_callers
 from gradtool.cases.inference.calls.passed import passed_values
@@ -42,9 +43,8 @@ from gradtool.cases.inference.mistakes import Furthest
 from gradtool.cases.inference.operators import is_of_tensor
 from gradtool.cases.inference.reading import Reading, read
 from gradtool.cases.inference.roles import is_callable
-from gradtool.cases.inference.search import SearchResult, infer
+from gradtool.cases.inference.search import SearchResult, Wanted, infer
 from gradtool.cases.inference.stand_ins import is_stand_in, matrices
-from gradtool.cases.inference.suggestions import class_named
 from gradtool.cases.inference.trials import Trial
 from gradtool.cases.inference.uses import SAYS_SQUARE
 from gradtool.collect.checkable import Checkable
@@ -312,24 +312,26 @@ def _is_single(parameter: inspect.Parameter) -> bool:
     return parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
 
 
-def _objects(reading: Reading) -> Iterator[tuple[str, str]]:
-    """Yield the parameters that only code can make, with their kinds."""
+def _objects(reading: Reading) -> Iterator[tuple[str, Wanted]]:
+    """Yield the parameters that only code can make, with what the source says of them."""
     for parameter in reading.parameters:
         use = reading.uses[parameter.name]
-        own = sorted(name for name in use.attributes if not is_of_tensor(name))
+        own = tuple(sorted(name for name in use.attributes if not is_of_tensor(name)))
         of_class = class_named(parameter, reading.namespace)
+        of = f" of {of_class}" if of_class else ""
         if use.keys:
-            yield parameter.name, f"a dict with {listed(list(map(repr, use.keys)))}"
+            kind = f"a dict with {listed(list(map(repr, use.keys)))}"
+            yield parameter.name, Wanted(kind, keys=tuple(use.keys))
         elif own:
             noun = "attribute" if len(own) == 1 else "attributes"
-            of = f" of {of_class}" if of_class else ""
-            yield parameter.name, f"an object{of} with the {noun} {listed(own)}"
+            kind = f"an object{of} with the {noun} {listed(list(own))}"
+            yield parameter.name, Wanted(kind, own, frozenset(use.methods))
         elif of_class:
-            yield parameter.name, f"an object of {of_class}"
+            yield parameter.name, Wanted(f"an object{of}")
         elif use.is_called:
-            yield parameter.name, "a function"
+            yield parameter.name, Wanted("a function")
         elif use.loops and parameter.name in reading.clues.undifferentiated:
-            yield parameter.name, "a list"
+            yield parameter.name, Wanted("a list")
 
 
 def _climb(

@@ -209,6 +209,9 @@ def _like(base: Shape) -> dict[str, Any]:
     return {"shape": list(base)}
 
 
+NO_FILE = "no such file"
+"""What is passed for the name of a file, which only the user knows."""
+
 _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"padding_idx|ignore_index", (1, -100)),
     (r"(.*_)?group_name", (GROUP_NAME,)),
@@ -223,7 +226,7 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"reduction|reduce", ("mean", "sum", "none")),
     (r"approximate", ("none", "tanh")),
     # A number would be taken for the descriptor of an open file, and closed.
-    (r"(.*_)?(path|file|file_?name|folder|dir(ectory)?|url)", ("no such file",)),
+    (r"(.*_)?(path|file|file_?name|folder|dir(ectory)?|url)", (NO_FILE,)),
     (r"(einsum_)?(equation|subscripts)", ("ij,jk->ik",)),
     (r"padding_mode", ("zeros", "constant")),
     (r"mode", ("constant", "nearest", "bilinear", "mean")),

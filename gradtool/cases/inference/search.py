@@ -10,6 +10,7 @@ import inspect
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -64,6 +65,18 @@ OTHER_DTYPES_BUDGET = 20
 """Calls in the search with each of these."""
 
 
+class Wanted(msgspec.Struct, frozen=True):
+    """An object that only code can make."""
+
+    kind: str
+    """What it is, in words."""
+    attributes: tuple[str, ...] = ()
+    methods: frozenset[str] = frozenset()
+    """Those attributes that are called."""
+    keys: tuple[Any, ...] = ()
+    """The keys of a dict."""
+
+
 class SearchResult(msgspec.Struct):
     """Result of a search."""
 
@@ -83,7 +96,7 @@ class SearchResult(msgspec.Struct):
     """The lines of other files that these called."""
     evidence: str | None = None
     """The part of the source that the cases follow from; None for the signature."""
-    objects: Mapping[str, str] = msgspec.field(default_factory=dict)
+    objects: Mapping[str, Wanted] = msgspec.field(default_factory=dict)
     """Kinds of the parameters that only code can make: objects with attributes, functions."""
     callers: Sequence[str] = ()
     """Why what calls the Function gave no case, one line for each."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import enum
 import inspect
 import itertools
@@ -10,10 +9,11 @@ import math
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from types import SimpleNamespace, UnionType
-from typing import Any, Union, get_args, get_origin
+from types import SimpleNamespace
+from typing import Any
 
 from gradtool.adapters.library import library
+from gradtool.cases.inference.annotations import class_of, evaluated, hashable
 from gradtool.cases.inference.constructors import constructed, made_by_functions, made_by_methods
 from gradtool.cases.inference.drafts import as_written, places
 from gradtool.cases.inference.operators import (
@@ -106,7 +106,7 @@ def _tensor(shape: tuple[int, ...], within: tuple[float, float] | None) -> dict[
 def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> Iterator[Any]:
     """Yield members of enums, strings, callables and objects."""
     numbers = [each for each in plain_values(parameter) if type(each) is int]
-    compared = [_evaluated(value, reading.namespace) for value in map(_hashable, use.values)]
+    compared = [evaluated(value, reading.namespace) for value in map(hashable, use.values)]
     # A count that is compared with a number is a special case there.
     special = [each for each in compared if type(each) is int] if numbers else []
     for value in [*numbers[: len(special)], *compared]:
@@ -117,8 +117,8 @@ def _not_numeric(reading: Reading, parameter: inspect.Parameter, use: Use) -> It
     if use.may_be_none and parameter.name in reading.clues.undifferentiated:
         yield None
     note = parameter.annotation
-    named = _annotated(note, reading.namespace)
-    if _is_configuration(named):
+    named = class_of(parameter, reading.namespace)
+    if named is not None:
         yield from ({"literal": each} for each in _instances(named, reading.namespace))
     is_module = is_of_module(use.attributes) or (reading.differentiates and "Module" in str(note))
     yield from ({"literal": each} for each in _functions_of_backward(reading, parameter.name, use))
@@ -227,42 +227,6 @@ def linear_maps(reading: Reading) -> Iterator[Operator]:
     yield Operator()
 
 
-def class_named(parameter: inspect.Parameter, namespace: Mapping[str, Any]) -> str | None:
-    """The class of the user's that annotates a parameter, or what derives from an abstract one."""
-    cls = _annotated(parameter.annotation, namespace)
-    if not _is_configuration(cls):
-        return None
-    return f"a subclass of {cls.__name__}" if inspect.isabstract(cls) else str(cls.__name__)
-
-
-_OPTIONAL = re.compile(r"(?:typing\.)?Optional\[(.+)\]|(.+?) *\| *None")
-"""Matches an annotation in quotes that allows None beside a class."""
-
-
-def _annotated(note: Any, namespace: Mapping[str, Any]) -> Any:
-    """Class that an annotation names: ``Solver`` for ``Optional[Solver[Tensor]]``."""
-    if isinstance(note, str):
-        found = _OPTIONAL.fullmatch(note)
-        name = (found[1] or found[2]) if found else note
-        return _annotated(_evaluated(name.partition("[")[0], namespace), namespace)
-    origin = get_origin(note)
-    if origin in (Union, UnionType):
-        named = [each for each in get_args(note) if each is not type(None)]
-        return _annotated(next(filter(_is_configuration, named), named[0]), namespace)
-    return origin or note
-
-
-_NOT_OF_USERS = {"builtins", "collections", "gradtool", "torch", "typing"}
-
-
-def _is_configuration(note: Any) -> bool:
-    """Return True for a class of the user's, such as that of a configuration."""
-    if not isinstance(note, type) or note is inspect.Parameter.empty:
-        return False
-    is_of_users = note.__module__.partition(".")[0] not in _NOT_OF_USERS
-    return is_of_users and not issubclass(note, library().Tensor)
-
-
 def _instances(cls: type[Any], namespace: Mapping[str, Any]) -> Iterator[Any]:
     """Yield objects of a class: members of an enum, those of a module that has it, a new one."""
     own = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
@@ -278,20 +242,6 @@ def _new(cls: type[Any]) -> Iterator[Any]:
     """Yield objects of a class, and of those below it, which make an abstract one."""
     made = (constructed(each) for each in (cls, *cls.__subclasses__()))
     return (each for each in made if each is not None)
-
-
-def _hashable(value: Any) -> Any:
-    return ast.unparse(value) if isinstance(value, ast.Attribute) else (value,)
-
-
-def _evaluated(value: Any, namespace: Mapping[str, Any]) -> Any:
-    """The value of a constant, or of a member such as ``Mode.ROW``; None if there is none."""
-    if isinstance(value, tuple):
-        return value[0]
-    found: Any = namespace.get(value.split(".")[0])
-    for attribute in value.split(".")[1:]:
-        found = getattr(found, attribute, None)
-    return found
 
 
 def square_matrices(
