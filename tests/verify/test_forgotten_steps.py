@@ -39,7 +39,9 @@ EXPECTED = {name: says for module in MODULES for name, says in _expected(module)
 def _hints(engine: str) -> dict[str, str]:
     paths = tuple(str(module) for module in MODULES)
     report = check(
-        check_options(paths=paths, select=("GT101", "GT201", "GT202", "GT301"), engine=engine)
+        check_options(
+            paths=paths, select=("GT101", "GT118", "GT201", "GT202", "GT301"), engine=engine
+        )
     )
     hints: dict[str, str] = {}
     for finding in report.findings():

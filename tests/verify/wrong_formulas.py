@@ -970,3 +970,23 @@ class PoolOfTwoWithoutItsHalf(Function):
     @staticmethod
     def sample_inputs():
         yield (r(6),)
+
+
+class EpsilonOnlyInTheDerivative(Function):
+    says = "backward differentiates `p` where forward has `p + 0.001` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        p = x.sigmoid()
+        ctx.save_for_backward(p)
+        return (1 - p) ** 2 * torch.log(p + 0.001)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        inner = (1 - p) / p - 2 * torch.log(p + 0.001)
+        return g * inner * (1 - p) * p * (1 - p)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(2, 3),)

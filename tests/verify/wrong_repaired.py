@@ -645,3 +645,99 @@ class MistakeOfAHelper(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(4),)
+
+
+class StateKeptAndChanged(Function):
+    says = "backward is right with `h.clone()` kept by forward in place of `h` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, a, b):
+        h, out, before = torch.zeros_like(b[0]), torch.empty_like(b), []
+        for t in range(len(a)):
+            before.append(h)  # <-
+            h.mul_(a[t]).add_(b[t])
+            out[t] = h
+        ctx.before = before
+        ctx.save_for_backward(a)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        carry, of_a, of_b = torch.zeros_like(g[0]), torch.empty_like(a), torch.empty_like(a)
+        for t in reversed(range(len(a))):
+            carry = carry + g[t]
+            of_a[t], of_b[t] = carry * ctx.before[t], carry
+            carry = carry * a[t]
+        return of_a, of_b
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), draw(4, 2, seed=1)
+
+
+class SlopeOfTheLastTurn(Function):
+    says = (
+        "`1 - e * torch.cos(y)` at the end of the loop of forward (line LINE) in place of `slope`"
+    )
+
+    @staticmethod
+    def forward(ctx, m, e):
+        y = m + e * torch.sin(m)
+        for _ in range(3):
+            slope = 1 - e * torch.cos(y)  # <-
+            y = y - (y - e * torch.sin(y) - m) / slope
+        ctx.save_for_backward(y, slope)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        y, slope = ctx.saved_tensors
+        of_m = g / slope
+        return of_m, of_m * torch.sin(y)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), torch.full((4,), 0.3, dtype=torch.double, requires_grad=True)
+
+
+class DifferenceQuotient(Function):
+    says = "is an approximation: it is closer to the derivative with `step = 0.000125` in place of"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.special.i0(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        step = 0.001  # <-
+        return g * (torch.special.i0(x + step) - torch.special.i0(x)) / step
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4),)
+
+
+class DigammaByItsSeries(Function):
+    says = "right with `torch.digamma(a)` in place of `torch.log(a) - 0.5 / a` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return torch.lgamma(a)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        slope = torch.log(a) - 0.5 / a  # <-
+        return g * slope
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4).detach().abs().add(2).requires_grad_(),)

@@ -20,6 +20,7 @@ from gradtool.verify.thresholds.diagnosis import (
     AT_OUTPUT_STEP,
     FACTOR_EXACT,
     FACTOR_MOST_DENOMINATOR,
+    FACTOR_MOST_PLAIN_DENOMINATOR,
     FACTOR_NEAR_ONE,
     PERMUTED_MOST_AXES,
     REARRANGED_NORM_DIFFERENCE,
@@ -345,4 +346,6 @@ def factor_words(factor: float, counts: Collection[int] = ()) -> str:
             if abs(whole) == 1:
                 mean = whole == 1 and 2 < denominator in counts
                 return f"{whole}/{denominator}{': a mean instead of a sum?' if mean else ''}"
+            if denominator <= FACTOR_MOST_PLAIN_DENOMINATOR and abs(whole) <= 2 * denominator:
+                return f"{whole}/{denominator}"
     return f"{factor:.6g}"

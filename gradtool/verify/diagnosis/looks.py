@@ -76,6 +76,10 @@ class Looks:
             return False
         return is_close(self.flat(gradients), self.returned(look), self.precision)
 
+    def error(self, exact: Look, gradients: Sequence[Array | None]) -> float:
+        """The largest difference of some gradients from exact ones."""
+        return float(np.abs(self.flat(gradients) - self.returned(exact)).max(initial=0.0))
+
     def returned(self, look: Look) -> FloatArray:
         """The vector of what backward returned."""
         return self.flat(look.returned)

@@ -15,7 +15,7 @@ from gradtool.verify.diagnosis.looks import Explanation, Look, Looks, repair_in_
 from gradtool.verify.diagnosis.patience import patiently
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Array, Repair
-from gradtool.verify.thresholds.diagnosis import REPAIRS_MOST
+from gradtool.verify.thresholds.diagnosis import APPROXIMATION_GAIN, REPAIRS_MOST
 
 
 class Repairs:
@@ -60,6 +60,8 @@ class Repairs:
         first = _exact(recorded, alone.first)
         if not alone.flat(first.returned).any():
             return None  # Any factor that happens to be zero makes a gradient zero.
+        if alone.agree(alone.first, first.returned):
+            return None  # All edits that change nothing would do.
         found: Explanation | None = None
         for made, gradients in self._at_case(first):
             if (is_fraction and made.is_factor) or not alone.agree(first, gradients):
@@ -69,7 +71,35 @@ class Repairs:
                 return repair_in_words(made, "backward")
             if not found and all(self._holds(alone, look, made) for look in others):
                 found = repair_in_words(made, f"the gradient of `{name}`")
-        return found
+        return found or self._approximation(alone, first, name)
+
+    def _approximation(self, looks: Looks, first: Look, name: str) -> Explanation | None:
+        """The number with which the gradient gets closer to the exact one, the further it goes."""
+        scaled = [(made, gradients) for made, gradients in self._tried if made.scale]
+        errors = {made: looks.error(first, gradients) for made, gradients in scaled if gradients}
+        at_first = looks.error(first, looks.first.returned)
+        for made, error in errors.items():
+            further = [each for each in errors if _goes_further(each, made)]
+            if error < APPROXIMATION_GAIN * at_first and any(
+                errors[each] < APPROXIMATION_GAIN * error for each in further
+            ):
+                return self._closer(looks, made, name)
+        return None
+
+    def _closer(self, looks: Looks, made: Repair, name: str) -> Explanation | None:
+        """The sentence that names the number, if it holds for other cotangents and points."""
+        for look in looks.others():
+            exact = _exact(self._recorded, look) if self._recorded else look
+            (gradients,) = self._function.repaired(look.primals, look.cotangents, [made])
+            if not gradients:
+                return None
+            if looks.error(exact, gradients) > APPROXIMATION_GAIN * looks.error(
+                exact, look.returned
+            ):
+                return None
+        text = f"the gradient of `{name}` is an approximation: it is closer to the derivative with"
+        place = f"`{made.other}` in place of `{made.code}` (line {made.lines[0]})"
+        return Explanation(f"{text} {place}", made.path, made.lines[0])
 
     def _at_case(self, look: Look) -> Iterator[tuple[Repair, Sequence[Array | None] | None]]:
         """Yield each edit with the gradients that it gives at the case."""
@@ -88,6 +118,12 @@ class Repairs:
     def _holds(self, looks: Looks, look: Look, made: Repair) -> bool:
         (gradients,) = self._function.repaired(look.primals, look.cotangents, [made])
         return looks.agree(look, gradients)
+
+
+def _goes_further(one: Repair, other: Repair) -> bool:
+    """Return True for the same number, made larger or smaller still."""
+    is_same = (one.path, one.lines, one.code) == (other.path, other.lines, other.code)
+    return is_same and bool(one.scale and other.scale and one.scale == other.scale**2)
 
 
 def _exact(recorded: Examinable, look: Look) -> Look:

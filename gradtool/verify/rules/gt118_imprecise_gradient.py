@@ -91,6 +91,7 @@ from gradtool.verify.diagnosis.imprecision import (
     is_of_default_dtype,
 )
 from gradtool.verify.diagnosis.methods import module_tree, takes_softplus
+from gradtool.verify.diagnosis.patience import limited_patience
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.thresholds.comparison import LEFT_OUT_BY_SOFTPLUS
 from gradtool.verify.wording import apart, share
@@ -141,11 +142,16 @@ def _flaw(
     analytic, exact = _values(comparison, worst.row, worst.column)
     why = constant or "analytic {}, exact {}".format(*apart(analytic, exact))
     is_created = rounded and _creates_without_dtype(subject)
+    step = None
+    if not rounded and not constant:
+        with limited_patience():
+            step = subject.repairs.explanation(comparison, name)
     return Flaw(
         message=f"gradient of `{name}` differs from the derivative by {found.part:.2g} of its size"
         f"{share(comparison, worst)}: {_ROUNDED if rounded else why}",
         evidence=evidence(comparison, worst, name),
-        hint=_HINT_DTYPE if is_created else _HINT if constant else None,
+        hint=_HINT_DTYPE if is_created else _HINT if constant else step.text if step else None,
+        step=(step.path, step.line) if step else None,
         severity=Severity.NOTE if rounded and not is_created else None,
     )
 

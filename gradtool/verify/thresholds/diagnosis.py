@@ -27,6 +27,12 @@ sum of 2e-6 * q over all denominators q is one. Doubled: four of them. Halved: a
 entries is written as 0.00166667.
 """
 
+FACTOR_MOST_PLAIN_DENOMINATOR = 32
+"""Unit: denominator of a fraction such as 7/8, which is left where n - 1 stands for n. There are
+five hundred below two, so that one factor in a thousand is one by chance. Doubled: one in 250.
+Halved: counts of more than 16 are decimals.
+"""
+
 MONOMIAL_MOST_ENTRIES = 400
 """Unit: entries of the Jacobian. A product of two powers has three unknowns, so 400 equations are
 plenty; the fit is then tried on all entries. Doubled: twice the time of each least-squares fit.
@@ -221,6 +227,12 @@ REPAIRS_MOST = 4000
 """Unit: edits of backward that are tried where no alteration of forward explains a gradient; each
 costs a backward. Doubled: seconds of work where nothing fits. Halved: the factors, which come last,
 are left out of a long backward.
+"""
+
+APPROXIMATION_GAIN = 0.5
+"""Unit: part of an error that is left when a step is an eighth as long or a loop eight times as
+long, twice in a row: an error of first order leaves an eighth, one of half an order a third.
+Doubled: any number that matters little. Halved: approximations of half an order have no name.
 """
 
 EXPLANATION_SECONDS = 12.0

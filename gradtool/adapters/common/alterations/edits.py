@@ -184,11 +184,21 @@ def _parts(value: ast.expr, *, keep: bool) -> Iterator[Edit]:
         for part in below(node, _DEEPEST):
             made = standin("kept", part, node) if keep else part
             yield Edit("kept" if keep else "other", node, made, node, ast.unparse(part))
+        if keep:
+            yield from _without_a_term(node)
         if keep and (opened := _opened(node)) is not None:
             yield from opened
         if not keep and isinstance(node, ast.Subscript):
             made = standin("first", node.value, node)
             yield Edit("first", node, made, node, ast.unparse(node.value))
+
+
+def _without_a_term(node: ast.expr) -> Iterator[Edit]:
+    """The derivative of an operation is taken without a term of its operand, such as an eps."""
+    for operand in _operands(node):
+        if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.Add | ast.Sub):
+            made = standin("kept", replaced(node, {operand: operand.left}), node)
+            yield Edit("kept", node, made, operand, ast.unparse(operand.left))
 
 
 def _changes(value: ast.expr) -> Iterator[Edit]:
@@ -227,6 +237,9 @@ def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
                 if name in pair:
                     other = pair[1 - pair.index(name)]
                     yield function, ast.Attribute(owner, other, ast.Load())
+            if name in {"std", "var"} and not _says_correction(shown):
+                biased = [*shown.keywords, ast.keyword("correction", ast.Constant(0))]
+                yield shown, ast.Call(function, shown.args, biased)
     for operand in _operands(shown):
         match operand:
             case ast.Constant(value=bool() as flag):
@@ -247,6 +260,10 @@ def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
             case ast.Name() | ast.Call() | ast.Subscript() | ast.BinOp():
                 for called, args in _ORIENTATIONS:
                     yield operand, _method(operand, called, *args)
+
+
+def _says_correction(call: ast.Call) -> bool:
+    return any(each.arg in {"correction", "unbiased"} for each in call.keywords)
 
 
 _ORIENTATIONS: Sequence[tuple[str, tuple[int, ...]]] = (

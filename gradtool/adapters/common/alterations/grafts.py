@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from gradtool.adapters.common.alterations.altered_code import shortened
 from gradtool.adapters.common.alterations.edits import standin
 from gradtool.adapters.common.alterations.held import spread
 from gradtool.adapters.common.alterations.noted_values import Value
@@ -31,6 +32,8 @@ class Noted(msgspec.Struct, frozen=True):
     """Its place among all that are noted."""
     node: ast.expr
     value: Value
+    anew: bool = False
+    """The value is not that of the expression itself, but of the variables in it at the end."""
 
     @property
     def code(self) -> str:
@@ -116,11 +119,17 @@ def _uses(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, tuple[ast.AST, ..
 def _graft(node: ast.AST, others: tuple[ast.AST, ...], noted: Noted) -> Edit:
     made = standin("noted", ast.Constant(noted.number))
     line = getattr(noted.node, "lineno", None)
-    return Edit(node, made, node, others=others, other=noted.code, line_of_forward=line)
+    words = ""
+    if noted.anew:
+        code, own = shortened(noted.code), shortened(ast.unparse(node))
+        words = f"`{code}` at the end of the loop of forward (line {line}) in place of `{own}`"
+    return Edit(
+        node, made, node, others=others, other=noted.code, line_of_forward=line, words=words
+    )
 
 
-def _plainness(noted: Noted) -> tuple[bool, int]:
-    return not isinstance(noted.node, ast.Name), len(noted.code)
+def _plainness(noted: Noted) -> tuple[bool, bool, int]:
+    return noted.anew, not isinstance(noted.node, ast.Name), len(noted.code)
 
 
 def _key(value: Value) -> tuple[Any, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.alterations.edits import standin
+from gradtool.adapters.common.alterations.edits import replaced, standin
 from gradtool.adapters.library import library
 
 Value = Any
@@ -43,6 +45,13 @@ class Notes:
             self.values[number] = value
         return value
 
+    def leave(self, value: Any, again: Sequence[tuple[int, Callable[[], Any]]]) -> Any:
+        """Note what some expressions are at the end of a function, and return its value."""
+        for number, compute in again:
+            with suppress(Exception):  # Not every branch sets all variables.
+                self.note(number, compute())
+        return value
+
     def noted(self, number: int) -> Any:
         """Return what was noted last, as the tensor or number that it was."""
         found = self.values[number]
@@ -60,6 +69,32 @@ def noting(tree: ast.FunctionDef, nodes: list[ast.expr]) -> ast.FunctionDef:
     made = copy.copy(tree)
     made.body = [_noting(each, nodes) for each in tree.body]
     return made
+
+
+def noting_again(
+    tree: ast.FunctionDef, plain: ast.FunctionDef, nodes: list[ast.expr]
+) -> ast.FunctionDef:
+    """Return a tree that also notes, where it returns, what loops compute, by the final values."""
+    again: list[ast.expr] = []
+    for value in _in_loops(plain):
+        compute = ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+        again.append(ast.Tuple([ast.Constant(len(nodes)), compute], ast.Load()))
+        nodes.append(value)
+    every = ast.List(again, ast.Load())
+    returns = [n for n in ast.walk(tree) if isinstance(n, ast.Return) and n.value is not None]
+    return replaced(
+        tree, {n: ast.Return(standin("leave", n.value, every)) for n in returns if n.value}
+    )
+
+
+def _in_loops(tree: ast.FunctionDef) -> Iterator[ast.expr]:
+    """Yield what loops set variables to, but for what changes something or is random."""
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+    for node in (each for loop in loops for each in ast.walk(loop)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            names = [n.attr for n in ast.walk(node.value) if isinstance(n, ast.Attribute)]
+            if not any(name.endswith("_") or "rand" in name for name in names):
+                yield node.value
 
 
 def _noting(node: Any, nodes: list[ast.expr]) -> Any:

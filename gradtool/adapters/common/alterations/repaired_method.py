@@ -7,6 +7,7 @@ import itertools
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,9 +23,11 @@ from gradtool.adapters.common.alterations.altered_code import (
 )
 from gradtool.adapters.common.alterations.edits import replaced
 from gradtool.adapters.common.alterations.grafts import Noted, distinct
-from gradtool.adapters.common.alterations.noted_values import Notes, Value, noting
+from gradtool.adapters.common.alterations.kept_by_forward import kept_by_forward
+from gradtool.adapters.common.alterations.noted_values import Notes, Value, noting, noting_again
 from gradtool.adapters.common.alterations.omissions import Edit
 from gradtool.adapters.common.alterations.repairs import Surroundings, repairs
+from gradtool.adapters.common.alterations.swapped_functions import derivatives
 from gradtool.adapters.common.alterations.switched_code import switched
 from gradtool.adapters.library import library
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
@@ -53,7 +56,17 @@ class RepairedMethod:
         self._codes: dict[Repair, types.CodeType] = {}
         self._notes = Notes()
         self._noted: list[ast.expr] = []
-        self._forward = self._noting(self._definitions("forward")[:1], self._noted)
+        self._forward = self._noted_forward()
+
+    def _noted_forward(self) -> list[Definition]:
+        """Forward, which notes its expressions; from `_anew` on, as they are at its end."""
+        plain = self._definitions("forward")[:1]
+        noted = self._noting(plain, self._noted)
+        self._anew = len(self._noted)
+        return [
+            (function, noting_again(made, tree, self._noted))
+            for (function, tree), (_, made) in zip(plain, noted, strict=True)
+        ]
 
     def repairs(self, most: int, seen: Sequence[Mapping[ast.AST, Value]] = ()) -> list[Repair]:
         """Return what may be edited, the `most` plainest edits at most.
@@ -71,14 +84,28 @@ class RepairedMethod:
     ) -> Iterator[tuple[Repair, tuple[Function, ast.FunctionDef, Edit]]]:
         noted = self._notes.values
         forward = distinct(
-            [Noted(at, node, noted[at]) for at, node in enumerate(self._noted) if at in noted]
+            [
+                Noted(at, node, noted[at], anew=at >= self._anew)
+                for at, node in enumerate(self._noted)
+                if at in noted
+            ]
         )
         attributes = _kept_on_context(self._cls)
+        called = derivatives(self._noted)
         number = itertools.count()
         for function, tree in self._method():
             values = _within(tree, seen)
-            for edit in repairs(tree, Surroundings(attributes, *values, forward)):
+            for edit in repairs(tree, Surroundings(attributes, *values, forward, called)):
                 yield _repair(function, edit, next(number)), (function, tree, edit)
+        for function, tree in self._keeping:
+            for edit in kept_by_forward(tree):
+                yield _repair(function, edit, next(number)), (function, tree, edit)
+
+    @cached_property
+    def _keeping(self) -> list[Definition]:
+        """The methods that keep what backward uses, if it is backward that may be edited."""
+        names = ("forward", "setup_context") if self._with_helpers else ()
+        return [each for name in names for each in self._definitions(name)[:1]]
 
     def _method(self) -> list[Definition]:
         base = library().Function
@@ -131,18 +158,34 @@ class RepairedMethod:
         """
         timeout, started = EvaluationTimeout(), list[Started]()
         for repair in chosen:
-            self._notes.chosen = repair.number
             try:
-                function, code = self._code(repair)
                 with timeout.limited():
-                    begun = started.pop() if started else self._watched(start)
-                    with running(function, code, self._notes):
-                        found = run(begun)
+                    found = self._run(repair, start, run, started)
             except Exception:  # An edited method may raise anything.
                 yield None
             else:
-                started.append(begun)
                 yield found
+
+    def _run(
+        self,
+        repair: Repair,
+        start: Callable[[], Started],
+        run: Callable[[Started], Returned],
+        started: list[Started],
+    ) -> Returned:
+        """Return what a call with a repair returns. One that has started is used, and kept."""
+        function, code = self._code(repair)
+        self._notes.chosen = repair.number
+        edited = running(function, code, self._notes)
+        if any(function is each for each, _ in self._keeping):
+            with edited:
+                begun = start()
+            return run(begun)
+        begun = started.pop() if started else self._watched(start)
+        with edited:
+            found = run(begun)
+        started.append(begun)
+        return found
 
     def _code(self, repair: Repair) -> tuple[Function, types.CodeType]:
         """A function, and its code with a repair and others that are tried after it."""

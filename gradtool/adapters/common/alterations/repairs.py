@@ -24,6 +24,7 @@ from gradtool.adapters.common.alterations.omissions import (
 )
 from gradtool.adapters.common.alterations.orientations import of_an_index, orientations
 from gradtool.adapters.common.alterations.reductions import kept_dims, masked_means, summed_factors
+from gradtool.adapters.common.alterations.swapped_functions import swapped_functions
 from gradtool.adapters.common.alterations.weighed_ends import weighed_ends
 
 _TRANSPOSES = {"T": "H", "mT": "mH", "H": "T", "mH": "mT"}
@@ -67,7 +68,9 @@ class Surroundings(msgspec.Struct, frozen=True):
     fixed: Collection[ast.AST] = frozenset()
     """The expressions that do not depend on the cotangent."""
     forward: Sequence[Noted] = ()
-    """The expressions of forward."""
+    """The expressions of forward, those of different values."""
+    derivatives: Sequence[str] = ()
+    """The derivatives of what forward calls, as code of ``{x}``."""
 
 
 def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
@@ -98,7 +101,7 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
                 made = ast.BinOp(ast.Constant(factor), ast.Mult(), node)
                 yield Edit(node, made, node, is_factor=True)
     yield from _made_by(functools.partial(_names, held=held), expressions)
-    yield from _scaled_numbers(expressions)
+    yield from _scaled_numbers(expressions, around.values)
     yield from _multiples(expressions, around.forward)
     yield from _made_by(_functions, expressions)
     yield from _made_by(functools.partial(_indices, values=around.values), expressions)
@@ -115,9 +118,11 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
         if isinstance(node, ast.Name) and not isinstance(outer, ast.Compare):
             for made in held.factors(node):
                 yield Edit(node, made, outer, is_factor=True)
-    yield from moved_factors([node for node, _ in expressions], around.values)
+    nodes = [node for node, _ in expressions]
+    yield from swapped_functions(nodes, around.derivatives, around.values, held)
+    yield from moved_factors(nodes, around.values)
     yield from _grafted_factors(expressions, around)
-    yield from weighed_ends([node for node, _ in expressions], around.values)
+    yield from weighed_ends(nodes, around.values)
     for node, outer in expressions:
         if isinstance(node, ast.Name | ast.Call):
             for made in summed_factors(node, held):
@@ -338,7 +343,9 @@ _SCALES = (1 / 64, 1 / 8, 8, 64)
 """Multiples of a number on which the accuracy of an approximation depends."""
 
 
-def _scaled_numbers(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator[Edit]:
+def _scaled_numbers(
+    expressions: Sequence[tuple[ast.expr, ast.AST]], values: Mapping[ast.AST, Value]
+) -> Iterator[Edit]:
     """A longer series or iteration, a smaller step, another threshold between two formulas."""
     for node, outer in expressions:
         match node:
@@ -348,6 +355,9 @@ def _scaled_numbers(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator
             case ast.Constant(value=int() as number) if number > 1:
                 for scale in (8, 64):
                     yield Edit(node, ast.Constant(number * scale), outer, scale=scale)
+            case ast.Attribute() if isinstance(values.get(node), float):
+                for scale in _SCALES:
+                    yield Edit(node, _parsed(f"{scale} * {ast.unparse(node)}"), outer, scale=scale)
             case ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name)]):
                 for scale in (8, 64):
                     longer = ast.Call(node.func, [_parsed(f"{scale} * {name}")], [])
