@@ -13,6 +13,7 @@ from gradtool.adapters.common.binding import parameter_in_place_of_ctx
 from gradtool.cases.advice import how_to_give_a_case
 from gradtool.cases.arguments import bind_arguments, show_arguments
 from gradtool.cases.drawn import draw
+from gradtool.cases.inference.annotations import evaluated
 from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.search import SearchResult
 from gradtool.cases.inference.trials import BEYOND_LINES, rerun_forward
@@ -177,7 +178,8 @@ def _stand_in_of(checkable: Checkable, search: SearchResult) -> str | None:
     text, known = _refused_line(checkable, search)
     asked = [known.get(name) for name in _ASKS_FOR_CLASS.findall(text)]
     if _OF_VALUE.search(search.objection):
-        asked += [each.annotation for each in checkable.parameters()]
+        notes = [each.annotation for each in checkable.parameters()]
+        asked += [evaluated(each, known) if isinstance(each, str) else each for each in notes]
     stand_ins = (value for value in asked if isinstance(value, Placeholder) and value._is_name())
     found = next(stand_ins, None) if search.doubt is None else None
     return None if found is None else str(found._error())

@@ -443,8 +443,11 @@ class Multiplied(torch.autograd.Function):
 """
 
 
-def test_the_package_of_a_class_that_annotates_an_argument_is_named(tmp_path: Path) -> None:
-    (tmp_path / "rows.py").write_text(OF_MISSING_CLASS)
+@pytest.mark.parametrize("first", ["", "from __future__ import annotations"])
+def test_the_package_of_a_class_that_annotates_an_argument_is_named(
+    tmp_path: Path, first: str
+) -> None:
+    (tmp_path / "rows.py").write_text(first + OF_MISSING_CLASS)
     found = check(check_options(paths=(str(tmp_path / "rows.py"),))).findings()
     (finding,) = (each for each in found if each.rule == "GT002")
     assert finding.message.startswith("forward cannot run here: no_such_arrays")

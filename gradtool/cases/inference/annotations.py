@@ -42,12 +42,13 @@ def _annotated(note: Any, namespace: Mapping[str, Any]) -> Any:
     if isinstance(note, str):
         found = _OPTIONAL.fullmatch(note)
         name = ((found[1] or found[2]) if found else note).partition("[")[0]
-        return _annotated(evaluated(name, namespace) or _of_package(name, namespace), namespace)
+        known = evaluated(name, namespace)
+        return _annotated(_of_package(name, namespace) if known is None else known, namespace)
     origin = get_origin(note)
     if origin in (Union, UnionType):
         named = [each for each in get_args(note) if each is not type(None)]
         return _annotated(next(filter(_is_of_users, named), named[0]), namespace)
-    return origin or note
+    return note if origin is None else origin
 
 
 def _of_package(name: str, namespace: Mapping[str, Any]) -> Any:
