@@ -15,6 +15,7 @@ from tests.options import check_options
 FOLDER = Path(__file__).parent / "published"
 
 RIGHT = {
+    "words": ["NamedSum"],
     "bands": ["Reflect", "ReflectBack"],
     "guarded": [
         "PhaseRotation",

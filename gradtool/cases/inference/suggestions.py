@@ -85,6 +85,7 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         yield from dict.fromkeys((*named, 2, 1, 3))
     if parameter.name.endswith("kwargs"):
         yield {"literal": {}}
+    yield from _of_plain(str(parameter.annotation))
     if use.loops and re.search(r"list|tuple|sequence|iterable", str(parameter.annotation), re.I):
         yield [{"shape": list(_base(reading))}, {"shape": list(_base(reading))}]
     if use.is_tested and not use.attributes:
@@ -92,6 +93,20 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     base = _base(reading)
     for role in roles(parameter, reading.clues):
         yield _of_role(role, base)
+
+
+_OF_WORDS = re.compile(r"(?:[\w.]+\.)?(list|tuple|set|sequence|iterable)\[str\b", re.IGNORECASE)
+_OF_VALUES = re.compile(r"(?:[\w.]+\.)?(dict|mapping)\[", re.IGNORECASE)
+"""Match the annotations of a collection of words, and of values by name."""
+
+
+def _of_plain(note: str) -> Iterator[Any]:
+    """Yield a collection of plain values for an annotation such as ``list[str]``."""
+    if _OF_VALUES.match(note):
+        yield {"literal": {}}
+    elif found := _OF_WORDS.match(note):
+        make = {"tuple": tuple, "set": set}.get(found[1].lower(), list)
+        yield {"literal": make(("a", "b"))}
 
 
 def _of_role(role: Role, base: tuple[int, ...]) -> Any:
