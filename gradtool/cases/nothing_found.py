@@ -101,6 +101,8 @@ def nothing_found(checkable: Checkable, settings: Settings, search: SearchResult
     if search.likeliest is not None and search.objection.startswith(GAPS):
         return _lacking(checkable, settings, search.likeliest, search.objection)
     hint = _missing_dependency(search.objection) or how_to_give_a_case(checkable, search)
+    if hint and (package := _needed_by_callers(search)):
+        hint = f"install `{package}`, which a caller of it needs to show its arguments; or {hint}"
     first = parameter_in_place_of_ctx(checkable.obj)
     if first is not None:
         hint = f"`{first}` gets the ctx of forward: {_ADD_CTX}"
@@ -235,6 +237,14 @@ def _line_of_refusal(checkable: Checkable, search: SearchResult) -> Location | N
 
 
 _NOT_INSTALLED = re.compile(r"StandInError: (\w+)[\w.]* is not installed")
+
+
+def _needed_by_callers(search: SearchResult) -> str | None:
+    """The package without which no caller of a Function runs; None if that is not why."""
+    refusals = [each.partition(": ")[2] for each in search.callers]
+    found = [_NOT_INSTALLED.match(each) for each in refusals]
+    packages = {each[1] if each else None for each in found}
+    return packages.pop() if len(packages) == 1 else None
 
 
 def _install(objection: str) -> str | None:

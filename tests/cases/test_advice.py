@@ -423,6 +423,32 @@ def test_what_an_optional_import_left_as_none_is_named(tmp_path: Path) -> None:
     assert finding.hint == "install the optional dependency that `launch` needs"
 
 
+CALLED = """
+import torch
+from no_such_meshes import refine
+
+class Refined(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, mesh, x):
+        ctx.mesh = mesh
+        return mesh.up(x, mesh.table[3])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return None, ctx.mesh.down(grad_output, ctx.mesh.table[3])
+
+def refined(x, levels: int):
+    return Refined.apply(refine(x, levels), x)
+"""
+
+
+def test_the_package_that_a_caller_needs_is_named(tmp_path: Path) -> None:
+    (tmp_path / "refined.py").write_text(CALLED)
+    found = check(check_options(paths=(str(tmp_path / "refined.py"),))).findings()
+    (finding,) = (each for each in found if each.rule == "GT002")
+    assert (finding.hint or "").startswith("install `no_such_meshes`, which a caller of it needs")
+
+
 OF_MISSING_CLASS = """
 import torch
 from no_such_arrays import sparse
