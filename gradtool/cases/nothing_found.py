@@ -51,8 +51,8 @@ _SAYS_LACKING = re.compile(
 _ASKS_FOR_CLASS = re.compile(r"\bisinstance\([^,]+,\s*(\w+)")
 """Matches the line that refuses an object, with the class that it should have."""
 
-_CALLS_NONE = re.compile("'NoneType' object is not callable")
-"""Matches the refusal of what calls None."""
+_CALLS_NONE = re.compile("'NoneType' object (is not callable|has no attribute)")
+"""Matches the refusal of what calls None, or a function of it."""
 
 _LACKS_ATTRIBUTE = re.compile(r"object has no attribute '(\w+)'")
 """Matches the refusal of arguments of which one is no object of the kind that it should be."""
@@ -163,9 +163,10 @@ def _not_imported(checkable: Checkable, search: SearchResult) -> str | None:
 
 
 def _called(statement: ast.stmt) -> set[str]:
-    """The names that a statement calls."""
+    """The names that a statement calls, or of which it calls a function."""
     calls = (each.func for each in ast.walk(statement) if isinstance(each, ast.Call))
-    return {each.id for each in calls if isinstance(each, ast.Name)}
+    owners = (each.value if isinstance(each, ast.Attribute) else each for each in calls)
+    return {each.id for each in owners if isinstance(each, ast.Name)}
 
 
 def _refused_line(checkable: Checkable, search: SearchResult) -> tuple[str, dict[str, Any]]:

@@ -404,7 +404,7 @@ except ImportError:
 class Launched(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, size: int):
-        return launch(
+        return {call}(
             x.contiguous(),
             size,
         )
@@ -415,9 +415,10 @@ class Launched(torch.autograd.Function):
 """
 
 
-def test_what_an_optional_import_left_as_none_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("call", ["launch", "launch.forward"])
+def test_what_an_optional_import_left_as_none_is_named(tmp_path: Path, call: str) -> None:
     file = tmp_path / "launched.py"
-    file.write_text(OPTIONAL)
+    file.write_text(OPTIONAL.replace("{call}", call))
     (finding,) = check(check_options(paths=(str(file),))).findings()
     assert "forward cannot run here: `launch` is None" in finding.message
     assert finding.hint == "install the optional dependency that `launch` needs"
