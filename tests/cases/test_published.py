@@ -204,6 +204,7 @@ GUESSED = [
     ("dtypes", "CosineOfOrder"),
     ("guarded", "BroadenedEig"),
     ("losses", "EvidenceOfExperts"),
+    ("rules", "Doubled"),
 ]
 
 
