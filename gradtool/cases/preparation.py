@@ -7,7 +7,6 @@ mean any whose name begins with that word.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import itertools
 import re
@@ -82,7 +81,10 @@ def calls_before(function: Any, objection: str, values: Mapping[str, Any]) -> It
 
 def _stated(text: str) -> dict[str, Any]:
     """The numbers and flags that a text gives by name."""
-    return {name: ast.literal_eval(value) for name, value in _STATED.findall(text)}
+    found = dict(_STATED.findall(text))
+    return {
+        name: int(value) if value.isdecimal() else value == "True" for name, value in found.items()
+    }
 
 
 def _flags(function: Callable[..., Any], among: Collection[str]) -> Iterator[str]:

@@ -64,7 +64,7 @@ def _arguments(report: Report) -> str:
     ("code", "message", "call"),
     [
         (PLAIN, "no plan: call make_plan first", "make_plan(order="),
-        (FLAGGED, "no plan was prepared (level=3)", "prepare_planned(order="),
+        (FLAGGED, "no plan was prepared (level=03)", "prepare_planned(order="),
         (FLAGGED, "call the preparation function first", "dense=True"),
     ],
 )

@@ -299,3 +299,14 @@ def test_the_tensor_of_a_package_of_annotations_is_that_of_pytorch(folder: Path)
     )
     with loaded.active():
         assert loaded.module.use(loaded.module.torch.zeros(2)) == (True, False)
+
+
+def test_methods_of_tensor_that_pytorch_had_can_be_listed(folder: Path) -> None:
+    loaded = load(
+        folder,
+        "import torch\nLISTED = {torch.Tensor.align_as: 1, torch.Tensor.has_names: 2}\n"
+        "FACTOR = 2.0\ndef use(x):\n    return x.align_as(x)\n",
+    )
+    assert loaded.failure is None
+    with loaded.active(), pytest.raises(AttributeError, match=r"no torch\.Tensor\.align_as"):
+        loaded.module.use(loaded.module.torch.zeros(2))

@@ -55,9 +55,10 @@ def _of_package(name: str, namespace: Mapping[str, Any]) -> Any:
     """The class of a name that a module of the same package defines."""
     package = str(namespace.get("__name__", "")).partition(".")[0]
     for module in list(sys.modules) if name.isidentifier() else ():
-        found = getattr(sys.modules[module], name, None) if module.startswith(package) else None
-        if isinstance(found, type) and found.__module__ == module:
-            return found
+        if module.partition(".")[0] == package:
+            found = vars(sys.modules.get(module, object)).get(name)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
     return None
 
 

@@ -132,7 +132,9 @@ def _complete_tensor(tensor: type) -> None:
             setattr(tensor, name, LackingMethod(f"torch.Tensor.{name}"))
 
 
-_OF_EARLIER_VERSIONS = ("align_as", "align_to", "refine_names", "rename", "rename_")
+_OF_EARLIER_VERSIONS = (
+    "align_as", "align_to", "has_names", "refine_names", "rename", "rename_"
+)  # fmt: skip
 """Methods of Tensor that PyTorch had, and that packages list."""
 
 
