@@ -19,6 +19,9 @@ from gradtool.verify.protocol.observation import Array, Observation
 
 Shape = tuple[int, ...]
 
+_MOST_REPEATS = 8
+"""Extents that are tried in place of one."""
+
 _ROUNDINGS = 16
 """Roundings of the largest entry of a gradient that may be left where it should be zero."""
 
@@ -35,7 +38,7 @@ def raises_by_mistake(
 
     `exact` are the exact gradients that are wanted, by position; `at_case` are those of the case.
     """
-    if variant.may_raise or _is_deliberate(checkable, error):
+    if variant.may_raise or _is_deliberate(checkable, error) or _asks_of_what_is_left(error):
         return False
     if wording(checkable.obj).drops_rest:
         return True
@@ -53,6 +56,15 @@ def _is_deliberate(checkable: Checkable, error: Exception) -> bool:
     if not frames or frames[-1].filename != inspect.getsourcefile(checkable.obj):
         return False
     return (frames[-1].line or "").startswith("raise ")
+
+
+def _asks_of_what_is_left(error: Exception) -> bool:
+    """Return True where backward asks whether an argument needs a gradient that was not passed.
+
+    Callers that pass None instead never see that error.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, IndexError) and "needs_input_grad[" in (frames[-1].line or "")
 
 
 def _follows(checkable: Checkable, growth: Growth, seen: Observation) -> bool:
@@ -167,6 +179,27 @@ def is_broadcast_otherwise(checkable: Checkable, point: Point, shapes: Mapping[i
     return bool(changed) and not has_same_outputs(
         checkable, point, point.having(changed), are_same=_are_close
     )
+
+
+def is_broadcast_inside(checkable: Checkable, point: Point, shapes: Mapping[int, Shape]) -> bool:
+    """Return True if an axis that became one is broadcast against something that forward computes.
+
+    Forward then accepts one other extent with equal entries, as the number of frequencies that a
+    transform has, and gives the same. What it averages over may have any extent.
+    """
+    for at, array in point.continuous():
+        before = shapes.get(at, ())
+        for axis, old in enumerate(before if len(before) == array.ndim else ()):
+            is_alone = array.shape[axis] == 1 < old
+            if is_alone and not any(_partners(point, at, axis - array.ndim, shapes)):
+                repeated = (array.repeat(n, axis) for n in range(2, min(old, _MOST_REPEATS) + 2))
+                same = [
+                    has_same_outputs(checkable, point, point.having({at: each}), _are_close)
+                    for each in repeated
+                ]
+                if same.count(True) == 1 < len(same):
+                    return True
+    return False
 
 
 def _as_in_partners(point: Point, at: int, shapes: Mapping[int, Shape]) -> Shape:

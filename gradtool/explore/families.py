@@ -77,7 +77,7 @@ from gradtool.explore.variants.indices import (
 from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.less_special import learned, less_special, turned
-from gradtool.explore.variants.limits import earlier_stops, far_floors, moved_limits
+from gradtool.explore.variants.limits import at_centers, earlier_stops, far_floors, moved_limits
 from gradtool.explore.variants.masks import forbidden, masks, padded
 from gradtool.explore.variants.matrices import asymmetric, degenerate, has_two_triangles
 from gradtool.explore.variants.optional import optional, with_choices
@@ -405,6 +405,7 @@ def beside_values(
         "ends of the range": lambda: ends(function, point),
         "large means": lambda: offset(checkable, point),
         "limits": lambda: moved_limits(full, branches),
+        "centers": lambda: at_centers(full, branches),
         "floors": lambda: far_floors(function, point, branches),
     }
 

@@ -18,6 +18,7 @@ from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import (
+    is_broadcast_inside,
     is_broadcast_otherwise,
     is_lost_in_broadcasting,
     raises_by_mistake,
@@ -32,6 +33,7 @@ from gradtool.explore.observed import (
     recorded_gradients,
 )
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.comparisons import guards_divisions
 from gradtool.explore.reading.source import iterations
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, is_smooth, jumps
@@ -117,6 +119,7 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
         is_outside = trial.answer is Answer.SUSPECT and (
             variant.is_for_batches
             or is_broadcast_otherwise(checkable, variant.point, at_case.shapes)
+            or is_broadcast_inside(checkable, variant.point, at_case.shapes)
         )
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 
@@ -312,9 +315,9 @@ class _Compared(msgspec.Struct, frozen=True):
         is_mistake = not self.variant.may_be_outside and (
             any(map(_lacks_number, found, self.exact)) or self._is_smooth(found)
         )
-        is_complex = is_mistake and _is_complex(self.variant.point)
-        if is_complex and jumps(self.function, self.cotangents, self.seed):
-            return Trial(Answer.REFUSED, 12)  # At zero, a complex number has no angle.
+        is_angle = _is_complex(self.variant.point) or not guards_divisions(self.checkable.obj)
+        if is_mistake and is_angle and jumps(self.function, self.cotangents, self.seed):
+            return Trial(Answer.REFUSED, 12)  # At zero, nothing has an angle.
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
 
     def _is_smooth(self, found: Sequence[Array | None]) -> bool:

@@ -17,7 +17,7 @@ _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "
 _LEAST_THRESHOLD, _LARGEST_THRESHOLD = 1e-3, 1e4
 """What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
 
-_LARGEST_GUARD = 1e-2
+LARGEST_GUARD = 1e-2
 """The size below which a formula may be replaced by its limit at zero."""
 
 _LEAST_FLOOR = 1e-10
@@ -79,7 +79,7 @@ def _with_tiny_size(node: ast.AST) -> Iterator[str]:
             left=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="abs"), args=args),
             ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
             comparators=[ast.Constant(value=float(limit))],
-        ) if limit <= _LARGEST_GUARD:
+        ) if limit <= LARGEST_GUARD:
             yield from (each.id for each in args if isinstance(each, ast.Name))
             yield owner
 
@@ -87,6 +87,24 @@ def _with_tiny_size(node: ast.AST) -> Iterator[str]:
 def compares_entries(function: Any) -> bool:
     """Return True unless no entries of tensors are ordered or compared, as far as is known."""
     return any(map(_may_compare, nodes(function)))
+
+
+def guards_divisions(function: Any) -> bool:
+    """Return True for a forward that does something else near zero, or keeps a divisor from it."""
+    return any(map(_is_guard, _of_forward(function)))
+
+
+def _is_guard(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare(comparators=[ast.Constant(value=int() | float())]):
+            return True
+        case ast.Constant(value=float(number)):
+            return 0 < abs(number) <= LARGEST_GUARD
+        case ast.Attribute(attr=name):
+            return name in _LIMITERS | {"maximum", "nan_to_num", "masked_fill"} or is_guard(name)
+        case ast.Name(id=name):
+            return is_guard(name)
+    return False
 
 
 def takes_sizes(function: Any) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from gradtool.cases.inference.documentation import documentation, source, stated
-from gradtool.explore.reading.names import is_start, is_weight
+from gradtool.explore.reading.names import is_start, is_state, is_weight
 
 _SYMMETRIC = re.compile(
     r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
@@ -90,7 +90,8 @@ _NEVER_ZERO = re.compile(
 )
 
 _ZERO_ROWS = re.compile(
-    r"\b(all[- ])?(zero|null)[- ](rows?|columns?|vectors?|inputs?|norms?)\b(?![^.;]{0,24}\bnot\b)"
+    r"\b((all[- ])?(zero|null)[- ](rows?|columns?|vectors?|inputs?|norms?)"
+    r"|(rows?|vectors?) of zeros)\b(?![^.;]{0,24}\bnot\b)"
     r"[^.;]{0,24}\b(stay|map|give|get|return|yield|become|remain|keep|have|are (safe|handled))",
     re.I,
 )
@@ -101,6 +102,12 @@ _GENERAL_POSITION = re.compile(
     r"|linearly independent",
     re.I,
 )
+
+_GOES_ON = (
+    r"\bcarried([ -](in|over|on)\b|[^.;]{0,16}\bstate)"
+    r"|\b(from|of|after|by) the (last|previous|preceding) (chunk|segment|block|window)\b"
+)
+"""Words for what the end of one part of a sequence hands to the next part."""
 
 _PART = r"\b(incomplete|partial|last|trailing|remain\w*|left.?over|extra|rest)\b"
 _DROPPED = r"\b(drop|ignor|discard|skip|truncat|left out|unused|no gradient)\w*"
@@ -355,6 +362,8 @@ class Wording:
         )
         if is_start(name):
             text += r"|\binitial ((hidden|cell) )?states?\b"
+        if is_state(name):
+            text += rf"|{_GOES_ON}"
         return bool(re.search(text, self.docstrings, re.I)) and not self.is_constant(name)
 
     def is_nonzero(self, name: str) -> bool:
@@ -386,7 +395,7 @@ class Wording:
 
     def may_be_tensor(self, name: str) -> bool:
         """Return True if a docstring says that an argument is a number or a tensor."""
-        word = re.escape(name)
+        word = "(temperature|T)" if name == "T" else re.escape(name)
         text = (
             rf"\b{word}\b[^.;]{{0,24}}\b(float|number|scalar)s? or (an? )?([\w()-]+ ){{0,2}}tensor"
             rf"|\b{word}\b[^.;]{{0,24}}\btensor or (an? )?([\w()-]+ ){{0,2}}(float|number|scalar)"

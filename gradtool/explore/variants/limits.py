@@ -13,7 +13,7 @@ from gradtool.adapters.common.branches import Branch, source_of
 from gradtool.adapters.common.value_branches import Compared
 from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant, with_value
-from gradtool.explore.reading.comparisons import floors_of_logarithms
+from gradtool.explore.reading.comparisons import LARGEST_GUARD, floors_of_logarithms
 from gradtool.explore.reading.names import is_guard
 from gradtool.explore.traits import is_counted, restored, traits
 from gradtool.verify.protocol.observation import Array
@@ -32,6 +32,15 @@ _LIMITS = re.compile(r"clamp|clip|maximum|minimum|max\(|min\(")
 
 _EARLIER = 2.0
 """Ratio of a tolerance to what was left after the last round."""
+
+_LEAST_FIT = 2
+"""Entries that any two numbers of a line fit."""
+
+_FIT = 1e-9
+"""Relative difference of slopes that are the same."""
+
+_DIGITS = 12
+"""Decimal places of what was a number of the source, or an argument."""
 
 _MOST_MOVED = 2
 """Variants for one limit."""
@@ -103,6 +112,47 @@ def _among(compared: Compared, limit: float) -> float | None:
     low, high = float(values.min()), float(values.max())
     within = values[values * limit >= 0]
     return None if low <= limit <= high or not within.size else float(np.median(within))
+
+
+def at_centers(point: Point, branches: Branches) -> Iterator[Variant]:
+    """Yield variants with an entry where what forward compares with zero, or nearly zero, is zero.
+
+    There a formula is replaced by its limit, which is not measured anywhere else: ``u / (1 -
+    exp(-u))`` for ``u = (v - v0) / k``.
+    """
+    for branch, compared in branches.limits:
+        limit = np.abs(compared.limit).max(initial=0.0) if compared.limit.dtype.kind in "fi" else 1
+        if branch.method != "forward" or limit > (0 if compared.for_equality else LARGEST_GUARD):
+            continue
+        for at in sorted(point.tracked):
+            array = point.values[at]
+            center = _center(array, compared.value) if array.dtype == np.float64 else None
+            if center is not None:
+                moved = array.copy()
+                moved.reshape(-1)[0] = center
+                change = f"`{point.names[at]}` contains {center:g}"
+                yield Variant(point.having({at: moved}), change, is_measured=True)
+
+
+def _center(array: Array, compared: Array) -> float | None:
+    """The number at which compared values are zero, which are linear in an array or their sizes."""
+    entries, sizes = array.reshape(-1), np.abs(compared.reshape(-1))
+    if entries.shape != sizes.shape or sizes.dtype.kind != "f" or not entries.size:
+        return None
+    if np.array_equal(np.abs(entries), sizes):
+        return 0.0
+    order = np.argsort(sizes)
+    first, last = order[0], order[-1]
+    is_line = entries.size > _LEAST_FIT and sizes[first] < sizes[last] < np.inf
+    if not is_line:
+        return None
+    for sign in (1.0, -1.0):
+        total = sizes[last] - sign * sizes[first]
+        center = (entries[first] * sizes[last] - sign * entries[last] * sizes[first]) / total
+        slopes = sizes / np.abs(entries - center).clip(min=np.finfo(float).tiny)
+        if np.allclose(slopes, slopes[0], rtol=_FIT):
+            return float(np.round(center, _DIGITS))
+    return None
 
 
 def far_floors(function: Any, point: Point, branches: Branches) -> Iterator[Variant]:

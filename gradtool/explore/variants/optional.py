@@ -214,7 +214,9 @@ def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterato
         drawn = np.linspace(0.4, 1.3, int(np.prod(shape))).reshape(shape).astype(dtype)
         given = _with_tensor(point, at, drawn)
         wanted = replace(given.point, tracked=point.tracked | {at})
-        may_lack = None if is_learned(name) else at
+        said = wording(checkable.obj)
+        is_wanted = is_learned(name) or said.is_learned(name) or said.is_initial_state(name)
+        may_lack = None if is_wanted else at
         yield Variant(wanted, given.change, may_lack=may_lack)
         yield structs.replace(given, change=f"{given.change} without a gradient")
 

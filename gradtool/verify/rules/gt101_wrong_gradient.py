@@ -105,9 +105,10 @@ from gradtool.verify.protocol.coordinates import BoolArray
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer, is_derivable
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, reported_by, skipped
+from gradtool.verify.rules._runs import jitter
 from gradtool.verify.rules.codes import SURROGATE
 from gradtool.verify.thresholds.comparison import GRADIENT_ROUNDINGS
-from gradtool.verify.thresholds.rules import SAME_CONSTANT
+from gradtool.verify.thresholds.rules import SAME_CONSTANT, SAME_GRADIENT_JITTERS
 from gradtool.verify.wording import apart, at_column, off, outputs, share
 
 if TYPE_CHECKING:
@@ -209,6 +210,8 @@ def _not_additive(subject: Subject, comparison: Comparison) -> Iterator[Flaw]:
     found = sum_mismatch(subject.given.at, comparison)
     if found is None:
         return
+    if abs(found.together - found.summed) <= SAME_GRADIENT_JITTERS * jitter(subject):
+        return  # Large terms cancel inside.
     name = subject.function.arguments[comparison.argument].name
     together, summed = apart(found.together, found.summed)
     yield Flaw(

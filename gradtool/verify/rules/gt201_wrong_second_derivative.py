@@ -4,7 +4,8 @@ What it does
 ------------
 
 Treats backward as a function of the inputs and of grad_output, and compares autograd's derivative
-of it with a numeric one, as GT101 does for forward. The rule is checked only if the first
+of it with a numeric one, as GT101 does for forward. Where there is no derivative, as for a norm at
+zero, it must still be a number if the gradient is one. The rule is checked only if the first
 derivative is right.
 
 Why it matters
@@ -63,11 +64,14 @@ https://pytorch.org/tutorials/intermediate/custom_function_double_backward_tutor
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gradtool.results.report import DOUBLE_BACKWARD, Severity
 from gradtool.verify.rules._judged import answer, flaws, is_cut, nothing_to_differentiate
-from gradtool.verify.rules._rule import Answer, Rule, skipped
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, skipped
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -77,7 +81,30 @@ def _check(subject: Subject) -> Answer:
     reason = nothing_to_differentiate(subject)
     if reason:
         return skipped(reason)
-    return answer(subject.curvature, () if is_cut(subject) else flaws(subject, _hint(subject)))
+    found = () if is_cut(subject) else tuple(flaws(subject, _hint(subject)))
+    return answer(subject.curvature, found or _not_numbers(subject))
+
+
+def _not_numbers(subject: Subject) -> Iterator[Flaw]:
+    """Yield a flaw for each NaN at a point without derivatives, where the gradients are finite.
+
+    No value is wrong there, as at a norm of zero, but every number is better than none.
+    """
+    if not (subject.given.is_nearby or subject.curvature.is_nearby):
+        return
+    second = subject.second_at(subject.first.primals)
+    outputs, gradients = second.forward.outputs, second.baseline.gradients or ()
+    if not all(output is None or np.isfinite(output).all() for output in outputs):
+        return
+    for argument, gradient in zip(second.function.arguments, gradients, strict=True):
+        if gradient is not None and np.isnan(gradient).any():
+            where = np.unravel_index(int(np.argmax(np.isnan(gradient))), gradient.shape)
+            place = f" at [{', '.join(map(str, where))}]" if where else ""
+            yield Flaw(
+                message="derivative of the gradients with respect to "
+                f"`{argument.name}` is NaN{place}, where the gradients are finite",
+                hint="keep the divisor away from zero before dividing: zero times NaN is NaN",
+            )
 
 
 def _hint(subject: Subject) -> str | None:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from gradtool.engine import autograd, enable_grad, float64, tensor
+from gradtool.engine import autograd, enable_grad, float64, outer, stack, tensor
 from gradtool.engine.autograd import Function
+from gradtool.engine.autograd.function import once_differentiable
 from gradtool.testing import check
 
 NUMBERS = [[[-2.3, -0.2], [-1.2, -0.7], [-0.5, -0.3]], [[0.4, 1.0], [-0.1, 1.4], [-0.7, 0.4]]]
@@ -90,3 +91,42 @@ def test_roundings_in_another_order_are_no_finding(function: Any) -> None:
 
 def test_an_output_that_reads_strides_is_one() -> None:
     assert "GT112" in rules(AddsStride)
+
+
+class Mirrors(Function):
+    """Mirrors numbers, whatever the normals are, so that gradients are the rest of large terms."""
+
+    @staticmethod
+    def forward(ctx: Any, normals: Any, x: Any) -> Any:
+        for each in normals:
+            x = x - 2 * outer(each, each @ x) / (each @ each)
+        ctx.save_for_backward(normals, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Any) -> Any:
+        normals, x = ctx.saved_tensors
+        found = []
+        for each in normals.flip(0):
+            part = 2 / (each @ each)
+            x = x - part * outer(each, each @ x)
+            along, of_grad = each @ x, each @ grad
+            found.append(part * (part * (of_grad @ along) * each - grad @ along - x @ of_grad))
+            grad = grad - part * outer(each, of_grad)
+        return stack(found[::-1]), grad
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        normals = tensor(
+            [[0.926517704255339], [-3.354573119446021e-06]], dtype=float64, requires_grad=True
+        )
+        yield (
+            normals,
+            tensor([[0.6787649042179871, 1.0868316228841148]], dtype=float64, requires_grad=True),
+        )
+
+
+def test_roundings_of_large_terms_are_no_sum_that_is_off() -> None:
+    report = check(Mirrors, select=("GT101",))
+    assert not list(report.findings())

@@ -22,6 +22,27 @@ class ExpSavesIntermediate(Function):
         return grad_output * 2 * e * e
 
 
+class LengthMaskedTooLate(Function):
+    """The mask hides the division by zero from the gradient, but not from its derivative."""
+
+    expect = {"GT201"}
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x * x).sum(1).sqrt()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        length = (x * x).sum(1, keepdim=True).sqrt()
+        return grad_output[:, None] * (x / length).masked_fill(length == 0, 0.0)
+
+    @staticmethod
+    def sample_inputs():
+        yield (tensor([[0.3, -0.5], [0.0, 0.0]], dtype=float64, requires_grad=True),)
+
+
 class SigmoidOfScaled(Function):
     expect = {"GT202"}
 

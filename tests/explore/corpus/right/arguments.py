@@ -26,6 +26,27 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class SigmoidLayer(Function):
+    """The sigmoid of `x weight^T + bias`, which keeps nothing but what it returns."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        out = torch.sigmoid(F.linear(x, weight, bias))
+        ctx.save_for_backward(x, weight, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        x, weight, out = ctx.saved_tensors
+        inner = g * out * (1 - out)
+        by_bias = inner.sum(0) if ctx.needs_input_grad[2] else None
+        return inner @ weight, inner.mT @ x, by_bias
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), draw(2, 3, seed=1), draw(2, seed=2)
+
+
 class EvidenceOfNoisyPoints(Function):
     """Log evidence of values under a covariance, with noise and the variances of each point."""
 

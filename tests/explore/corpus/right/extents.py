@@ -20,6 +20,35 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class HalfSpectrum(Function):
+    """Real signals filtered by `kernel`, of which there is one entry for each frequency."""
+
+    @staticmethod
+    def forward(ctx, signal, kernel):
+        spectrum = torch.fft.rfft(signal)
+        ctx.save_for_backward(spectrum, kernel)
+        ctx.n = signal.shape[-1]
+        return torch.fft.irfft(spectrum * kernel, n=ctx.n)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        spectrum, kernel = ctx.saved_tensors
+        ends = [0, -1] if ctx.n % 2 == 0 else [0]
+        seen, times = kernel.clone(), torch.full((spectrum.shape[-1],), 2.0, dtype=g.dtype)
+        times[ends] = 1.0
+        seen[ends] = kernel[ends].real.to(kernel.dtype)
+        turned = torch.fft.rfft(g)
+        by_kernel = (times * turned * spectrum.conj() / ctx.n).reshape(-1, times.shape[0]).sum(0)
+        by_kernel[ends] = by_kernel[ends].real.to(kernel.dtype)
+        return torch.fft.irfft(turned * seen.conj(), n=ctx.n), by_kernel
+
+    @staticmethod
+    def sample_inputs():
+        made = torch.complex(draw(4, seed=1).detach(), draw(4, seed=2).detach())
+        yield draw(2, 6), made.requires_grad_()
+
+
 class PairsOfOneLabel(Function):
     """The supervised contrastive loss; anchors without a positive contribute nothing."""
 

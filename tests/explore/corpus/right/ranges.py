@@ -24,6 +24,59 @@ def unit(*shape):
     return torch.rand(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(7))
 
 
+class BearingBetween(Function):
+    """The angle between rows of `a` and `b`, from their cross and dot product."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        normal = torch.linalg.cross(a, b)
+        height = normal.norm(dim=-1)
+        ctx.save_for_backward(a, b, normal, height)
+        return torch.atan2(height, (a * b).sum(-1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b, normal, height = ctx.saved_tensors
+        axis = normal / height[:, None] * g[:, None]
+        by_a = torch.linalg.cross(axis, a) / (a * a).sum(-1, keepdim=True)
+        by_b = torch.linalg.cross(axis, b) / (b * b).sum(-1, keepdim=True)
+        return -by_a, by_b
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), draw(2, 3, seed=1)
+
+
+class Mirrors(Function):
+    """`x` mirrored at one plane after the other, whose normals are the rows of any length."""
+
+    @staticmethod
+    def forward(ctx, normals, x):
+        for each in normals:
+            x = x - 2 * torch.outer(each, each @ x) / (each @ each)
+        ctx.save_for_backward(normals, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        normals, x = ctx.saved_tensors
+        found = []
+        for each in normals.flip(0):
+            part = 2 / (each @ each)
+            x = x - part * torch.outer(each, each @ x)
+            along, of_g = each @ x, each @ g
+            found.append(part * (part * (of_g @ along) * each - g @ along - x @ of_g))
+            g = g - part * torch.outer(each, of_g)
+        return torch.stack(found[::-1]), g
+
+    @staticmethod
+    def sample_inputs():
+        sizes = torch.tensor([[1.0], [1e-3], [40.0]], dtype=torch.float64)
+        yield (draw(3, 4).detach() * sizes).requires_grad_(), draw(4, 2, seed=1)
+
+
 class MixedLevel(Function):
     """The point below which the share `u` of two ramps lies, for levels `u` (n), by bisection."""
 

@@ -27,6 +27,54 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class TapsWithHistory(Function):
+    """Weighted sums of the last entries of `x`; `state` has those of the previous chunk."""
+
+    @staticmethod
+    def forward(ctx, x, taps, state=None):
+        n = taps.shape[0]
+        before = x.new_zeros(x.shape[0], n - 1) if state is None else state
+        long = torch.cat([before, x], 1)
+        ctx.save_for_backward(long, taps)
+        return sum(taps[i] * long[:, i : i + x.shape[1]] for i in range(n))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        long, taps = ctx.saved_tensors
+        n, width = taps.shape[0], g.shape[1]
+        by_long, by_taps = torch.zeros_like(long), torch.zeros_like(taps)
+        for i in range(n):
+            by_long[:, i : i + width] += taps[i] * g
+            by_taps[i] = (g * long[:, i : i + width]).sum()
+        return by_long[:, n - 1 :], by_taps, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 4), draw(3, seed=1)
+
+
+class SoftTargets(Function):
+    """Cross entropy to soft targets; the temperature is a number or a 0-d tensor."""
+
+    @staticmethod
+    def forward(ctx, logits, targets, T=1.5):
+        shares = torch.softmax(logits / T, -1)
+        ctx.save_for_backward(shares, targets)
+        ctx.T = T
+        return -(targets * torch.log_softmax(logits / T, -1)).sum() * T
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        shares, targets = ctx.saved_tensors
+        return g * (shares * targets.sum(-1, keepdim=True) - targets), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), torch.softmax(draw(2, 3, seed=1).detach(), -1), 1.5
+
+
 class GrowthOverSteps(Function):
     """Steps of growth by rate * x * (1 - x). step may be a float or a tensor."""
 

@@ -33,6 +33,56 @@ def share(*shape: int, seed: int = 0) -> Tensor:
 BRACKET = 40000.0
 
 
+class GateOpening(Function):
+    """Opening rate `z / (e^z - 1)` of a gate for voltages `v`, where `z = (v + rest) / width`."""
+
+    @staticmethod
+    def forward(ctx, v, rest=35.0, width=8.0):
+        z = (v + rest) / width
+        near = z.abs() < 1e-4
+        rate = torch.where(near, 1 - z / 2, z / torch.expm1(torch.where(near, 1.0, z)))
+        ctx.save_for_backward(z, near)
+        ctx.width = width
+        return rate
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        z, near = ctx.saved_tensors
+        away = torch.where(near, 1.0, z)
+        below = torch.expm1(away)
+        slope = torch.where(near, 0.5 + z / 6, (below - away * away.exp()) / below**2)
+        return g * slope / ctx.width, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([-70.0, -41.5, -22.0, 4.0], dtype=torch.float64, requires_grad=True),)
+
+
+class SincOverChannels(Function):
+    """Values `sin(k s) / s` for wave numbers 1 to `count`, with their limits at zero."""
+
+    @staticmethod
+    def forward(ctx, s, count=3):
+        k = torch.arange(1, count + 1, dtype=s.dtype)
+        column = s[..., None]
+        divisor = torch.where(column == 0, 1.0, column)
+        ctx.save_for_backward(s, k)
+        return torch.where(column == 0, k.expand(*s.shape, -1), torch.sin(k * column) / divisor)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        s, k = ctx.saved_tensors
+        column = s[..., None]
+        slope = k * torch.cos(k * column) / column - torch.sin(k * column) / column**2
+        return (g * slope).sum(-1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield torch.tensor([0.4, 1.3, 2.9], dtype=torch.float64, requires_grad=True), 3
+
+
 class CappedGain(Function):
     """The lesser of `ratio * gain` and the same with a ratio of at most `1 + margin`."""
 
