@@ -122,7 +122,8 @@ def at_centers(point: Point, branches: Branches) -> Iterator[Variant]:
     """
     for branch, compared in branches.limits:
         limit = np.abs(compared.limit).max(initial=0.0) if compared.limit.dtype.kind in "fi" else 1
-        if branch.method != "forward" or limit > (0 if compared.for_equality else LARGEST_GUARD):
+        is_zero = limit <= (0 if compared.for_equality else LARGEST_GUARD)
+        if branch.method != "forward" or not is_zero or _LIMITS.search(source_of(branch)):
             continue
         for at in sorted(point.tracked):
             array = point.values[at]
