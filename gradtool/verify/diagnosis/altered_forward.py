@@ -19,7 +19,7 @@ from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Alteration
 from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
 
-_OF_A_FACTOR = frozenset({"held", "kept", "other", "turns", "unscaled", "exchanged"})
+_OF_A_FACTOR = frozenset({"held", "kept", "other", "turns", "unscaled", "exchanged", "swapped"})
 """Kinds of alterations by which a gradient may be off by a factor."""
 
 
@@ -80,7 +80,8 @@ def _is_by_chance(made: Alteration, others: Iterator[Alteration]) -> bool:
 
 
 def _explanation(made: Alteration, who: str) -> Explanation:
-    return Explanation(_words(made, who), made.path, made.line)
+    # One variable in the place of another is plainer than two that change places.
+    return Explanation(_words(made, who), made.path, made.line, made.kind != "swapped")
 
 
 def _says_more(made: Alteration, comparison: Comparison) -> bool:

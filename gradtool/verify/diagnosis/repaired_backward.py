@@ -12,6 +12,7 @@ from functools import cached_property
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks, repair_in_words
+from gradtool.verify.diagnosis.measured_gradients import MeasuredGradients
 from gradtool.verify.diagnosis.patience import patiently
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Array, Repair
@@ -45,9 +46,9 @@ class Repairs:
             name: The name of its argument.
             is_fraction: It is off by a factor that extents of the case may be by chance.
         """
-        if self._recorded is None or comparison.exact is None:
-            return None
         try:
+            if self._recorded is None or comparison.exact is None:
+                return self._by_numbers(comparison, name)
             return self._found(self._recorded, comparison.argument, name, is_fraction)
         except Exception:  # The user's code may raise anything at another point.
             return None
@@ -72,6 +73,24 @@ class Repairs:
             if not found and all(self._holds(alone, look, made) for look in others):
                 found = repair_in_words(made, f"the gradient of `{name}`")
         return found or self._approximation(alone, first, name)
+
+    def _by_numbers(self, comparison: Comparison, name: str) -> Explanation | None:
+        """The edit with which the gradient has the numeric value, where no exact one is known."""
+        right = MeasuredGradients(self._derivatives, comparison)
+        if not right.can_tell:
+            return None
+        who = "backward" if len(self._derivatives.inputs) == 1 else f"the gradient of `{name}`"
+        for made, gradients in self._at_case(right.first):
+            if made.is_factor or not right.agree_at_first(gradients):
+                continue
+            if all(
+                right.agree(
+                    cotangent, *self._function.repaired(look.primals, look.cotangents, [made])
+                )
+                for cotangent, look in right.others()
+            ):
+                return repair_in_words(made, who)
+        return None
 
     def _approximation(self, looks: Looks, first: Look, name: str) -> Explanation | None:
         """The number with which the gradient gets closer to the exact one, the further it goes."""

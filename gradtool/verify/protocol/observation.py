@@ -252,6 +252,7 @@ AlterationKind = Literal[
     "by",
     "saved",
     "weighed",
+    "swapped",
 ]
 """Ways in which a derivative may be that of an altered forward:
 
@@ -271,6 +272,7 @@ AlterationKind = Literal[
 * ``exchanged``: the two branches of a condition are in each other's place
 * ``by``: the derivative by one operand has another variable in the place of the other operand
 * ``saved``: all that follows has another variable in the place of one
+* ``swapped``: two numbers or two variables of an expression change places
 * ``weighed``: the terms of a sum of exponentials are weighed over another of their dims
 """
 

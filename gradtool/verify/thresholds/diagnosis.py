@@ -235,6 +235,17 @@ long, twice in a row: an error of first order leaves an eighth, one of half an o
 Doubled: any number that matters little. Halved: approximations of half an order have no name.
 """
 
+MEASURED_LEAST_ENTRIES = 3
+"""Unit: entries of the numeric Jacobian that are not zero. Where no exact derivative can be had at
+another point, fewer numbers agree with some edit by chance. Doubled: losses of a few numbers have
+no edit named. Halved: a single slope is explained by any factor that has its size.
+"""
+
+MEASURED_LOOKS = 2
+"""Unit: cotangents for which an edit has to return the numeric gradient, beside that of the case.
+Doubled: two more runs of backward. Halved: one number of a cotangent may hide a wrong entry.
+"""
+
 EXPLANATION_SECONDS = 12.0
 """Unit: seconds of processor time for the searches above, for all gradients of a case. A forward of
 a hundred steps takes a millisecond, and 600 alterations of it one second. Doubled: a loop of a few

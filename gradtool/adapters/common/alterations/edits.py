@@ -99,9 +99,9 @@ def edits(
     for value in values:
         yield from _parts(value, keep=True)
     for value in values:
-        yield from _changes(value)
-    for value in values:
         yield from _parts(value, keep=False)
+    for value in values:
+        yield from _changes(value)
     for value in values:
         yield from _passed(value)
         yield from _swapped(value)
@@ -379,7 +379,7 @@ def _swapped(value: ast.expr) -> Iterator[Edit]:
         for first, second in itertools.combinations(alike, 2):
             if ast.dump(first) != ast.dump(second):
                 made = replaced(value, {first: second, second: first})
-                yield Edit("other", value, made, value, ast.unparse(made))
+                yield Edit("swapped", value, made, value, ast.unparse(made))
 
 
 def _factor_for_another(value: ast.expr) -> Iterator[Edit]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gradtool.adapters.common.alterations.edits import below
+from gradtool.adapters.common.alterations.edits import below, replaced
 
 _DEEPEST = 3
 """Levels below an expression at which a part may stand for all of it."""
@@ -43,10 +43,36 @@ class Edit(msgspec.Struct, frozen=True):
         return dict.fromkeys((self.node, *self.others), self.made) | dict(self.also)
 
 
-def parts(node: ast.expr) -> Iterator[ast.expr]:
-    """The parts of an expression, each of which may stand for all of it."""
-    if isinstance(node, ast.BinOp | ast.Call | ast.IfExp):
-        yield from below(node, _DEEPEST)
+def parts(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator[Edit]:
+    """Let a part of an expression stand for all of it, with as little left out as can be."""
+    found = [
+        (_size(node) - _size(part), number, Edit(node, part, around))
+        for number, (node, around) in enumerate(expressions)
+        if isinstance(node, ast.BinOp | ast.Call | ast.IfExp)
+        for part in below(node, _DEEPEST)
+    ]
+    yield from (edit for _, _, edit in sorted(found, key=lambda one: one[:2]))
+
+
+def _size(node: ast.AST) -> int:
+    return sum(1 for _ in ast.walk(node))
+
+
+def slices(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator[Edit]:
+    """Leave out a bound of a slice, or the upper bounds of all slices of an expression."""
+    nodes = [(n, outer) for n, outer in expressions if isinstance(n, ast.Slice)]
+    for node, outer in nodes:
+        if node.upper:
+            yield Edit(node, ast.Slice(node.lower, None, node.step), outer)
+        if node.lower:
+            yield Edit(node, ast.Slice(None, node.upper, node.step), outer)
+    for whole, _ in expressions:
+        inside = [
+            n for n, _ in nodes if n.upper and isinstance(whole, ast.Call) and n in ast.walk(whole)
+        ]
+        if len(inside) > 1:
+            also = tuple((n, ast.Slice(n.lower, None, n.step)) for n in inside)
+            yield Edit(whole, replaced(whole, dict(also)), whole)
 
 
 def statements(tree: ast.FunctionDef) -> Iterator[Edit]:
@@ -91,8 +117,11 @@ def _accumulating(node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Edi
 
 
 def conditions(tree: ast.FunctionDef) -> Iterator[Edit]:
-    """Take the other branch."""
+    """Take the other branch, or always the same one."""
     for node in ast.walk(tree):
         if isinstance(node, ast.If | ast.IfExp | ast.While):
-            negated = ast.UnaryOp(ast.Not(), node.test)
-            yield Edit(node.test, negated, node.test)
+            test = node.test
+            yield Edit(test, ast.UnaryOp(ast.Not(), test), test)
+            for value in (True, False) if not isinstance(node, ast.While) else ():
+                words = f"the condition `{ast.unparse(test)}` always {str(value).lower()}"
+                yield Edit(test, ast.Constant(value), test, words=words)

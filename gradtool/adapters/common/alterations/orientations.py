@@ -25,6 +25,23 @@ def orientations(node: ast.expr, dims: int) -> Iterator[ast.expr]:
         yield from _formed((*(_OF_A_MATRIX if dims > 1 else ()), *_OF_A_VECTOR), node)
 
 
+def without_gaps(node: ast.expr) -> Iterator[ast.expr]:
+    """Fill the zeros of a matrix of divided differences, and not its diagonal alone.
+
+    They are where two values are the same, on the diagonal or off it.
+    """
+    match node:
+        case ast.BinOp(
+            left=left,
+            op=ast.Add(),
+            right=ast.Call(func=ast.Attribute(attr="diag" | "diag_embed") as function, args=[d]),
+        ):
+            module, matrix = ast.unparse(function.value), ast.unparse(left)
+            limit = f"({ast.unparse(d)}).unsqueeze(-1)"
+            code = f"{module}.where(({matrix}) == 0, {limit}, {matrix})"
+            yield ast.parse(code, mode="eval").body
+
+
 def of_an_index(node: ast.expr) -> Iterator[ast.expr]:
     """Yield what may stand for a tensor of indices."""
     yield from _formed(_OF_AN_INDEX, node)

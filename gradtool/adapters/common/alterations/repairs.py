@@ -20,9 +20,14 @@ from gradtool.adapters.common.alterations.omissions import (
     accumulations,
     conditions,
     parts,
+    slices,
     statements,
 )
-from gradtool.adapters.common.alterations.orientations import of_an_index, orientations
+from gradtool.adapters.common.alterations.orientations import (
+    of_an_index,
+    orientations,
+    without_gaps,
+)
 from gradtool.adapters.common.alterations.reductions import kept_dims, masked_means, summed_factors
 from gradtool.adapters.common.alterations.swapped_functions import swapped_functions
 from gradtool.adapters.common.alterations.weighed_ends import weighed_ends
@@ -86,9 +91,14 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
     yield from _order(tree)
     yield from statements(tree)
     yield from accumulations(tree)
-    for family in (_signs, _terms, _switches, kept_dims, parts, _operands, _products, _transposes):
+    for family in (_signs, _terms, _switches, kept_dims):
+        yield from _made_by(family, expressions)
+    yield from parts(expressions)
+    yield from slices(expressions)
+    for family in (_operands, _products, _transposes):
         yield from _made_by(family, expressions)
     yield from conditions(tree)
+    yield from _made_by(without_gaps, expressions)
     for node, _ in expressions:
         for made in _divisors(node, held.names):
             yield Edit(node, made, node)
@@ -173,7 +183,7 @@ def _stored(statement: ast.Assign) -> set[str]:
 def _around(child: ast.expr, around: Mapping[ast.AST, ast.AST]) -> ast.AST:
     """The node to show of a change: a number says nothing without its statement."""
     parent = around[child]
-    if isinstance(child, ast.Constant):
+    if isinstance(child, ast.Constant | ast.Slice):
         while isinstance(parent, ast.UnaryOp | ast.Tuple) and parent in around:
             parent = around[parent]
     if isinstance(parent, ast.Attribute) and isinstance(around.get(parent), ast.Call):
