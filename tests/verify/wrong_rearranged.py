@@ -1,5 +1,7 @@
 """Wrong Functions whose backward has the right parts in the wrong arrangement."""
 
+import itertools
+
 import torch
 from torch.autograd import Function
 
@@ -173,3 +175,99 @@ class CoefficientRounded(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(4),)
+
+
+class LastBlockLeftAsItIs(Function):
+    says = "backward is right with `ctx.starts[1:]` in place of `ctx.starts[1:-1]` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        sizes = [1 + int(v > 0) for v in x.tolist()]
+        ctx.starts = [0, sizes[0], 3, x.numel()]
+        return torch.cat([part.mean().expand(len(part)) for part in _blocks(x, ctx.starts)])
+
+    @staticmethod
+    def backward(ctx, g):
+        grad, ends = g.clone(), ctx.starts[1:-1]  # <-
+        for start, end in zip(ctx.starts, ends, strict=False):
+            grad[start:end] = g[start:end].mean()
+        return grad
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6),)
+
+
+def _blocks(x, starts):
+    return [x[start:end] for start, end in itertools.pairwise(starts)]
+
+
+class FirstTurnLeftOut(Function):
+    says = "backward is right with the condition `t` always true (line LINE)"
+
+    @staticmethod
+    def forward(ctx, a, start):
+        states = [start]
+        for t in range(len(a)):
+            states.append(a[t] * states[-1])
+        ctx.save_for_backward(a, torch.stack(states))
+        return torch.stack(states[1:])
+
+    @staticmethod
+    def backward(ctx, g):
+        a, states = ctx.saved_tensors
+        carry, of_a = torch.zeros_like(g[0]), torch.empty_like(a)
+        for t in reversed(range(len(a))):
+            carry = carry + g[t]
+            of_a[t] = carry * states[t]
+            if t:  # <-
+                carry = carry * a[t]
+        return of_a, carry
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), draw(2, seed=1)
+
+
+class EigenvaluesThatAreTheSame(Function):
+    says = "right with `torch.where(k == 0, (1 / w).unsqueeze(-1), k)` in place of `k + torch.diag("
+
+    @staticmethod
+    def forward(ctx, a):
+        w, v = torch.linalg.eigh(0.5 * (a + a.mT))
+        ctx.save_for_backward(w, v)
+        return (v * w.log()) @ v.mT
+
+    @staticmethod
+    def backward(ctx, g):
+        w, v = ctx.saved_tensors
+        gap, of_log = w[:, None] - w, w.log()[:, None] - w.log()
+        near = gap.abs() < 1e-9
+        k = torch.where(near, torch.zeros_like(gap), of_log / torch.where(near, 1.0, gap))
+        k = k + torch.diag(1 / w)
+        return v @ (k * (v.mT @ (0.5 * (g + g.mT)) @ v)) @ v.mT
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.diag(torch.tensor([2.0, 2.0, 0.5], dtype=torch.double)).requires_grad_(),)
+
+
+class BoundOfTheScaleIgnored(Function):
+    says = (
+        "the gradient of `t` is not zero where `t.exp().clamp(max=100.0)` (line LINE) passes none"
+    )
+
+    @staticmethod
+    def forward(ctx, x, t):
+        scale = t.exp().clamp(max=100.0)  # <-
+        ctx.save_for_backward(x, scale)
+        return scale * x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, scale = ctx.saved_tensors
+        return g * scale * x.cos(), (g * scale * x.sin()).sum()
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), torch.tensor(5.0, dtype=torch.double, requires_grad=True)

@@ -349,11 +349,11 @@ class CountOfOneAxis(Function):
 
 
 class SaturatedScale(Function):
-    says = None
+    says = "the gradient of `scale` is not zero where `scale.exp().clamp(max=2.0)` (line LINE)"
 
     @staticmethod
     def forward(ctx, x, scale):
-        capped = scale.exp().clamp(max=2.0)
+        capped = scale.exp().clamp(max=2.0)  # <-
         ctx.save_for_backward(x, capped)
         return x.square() * capped
 

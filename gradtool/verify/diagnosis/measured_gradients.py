@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Look, Looks
-from gradtool.verify.protocol.coordinates import FloatArray
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.thresholds.diagnosis import MEASURED_LEAST_ENTRIES, MEASURED_LOOKS
@@ -31,11 +32,16 @@ class MeasuredGradients:
         """True if the Jacobian is known, tells edits apart, and is not what backward returned."""
         comparison, layout = self._comparison, self._comparison.layout
         is_whole = layout.functionals is None and layout.directions[comparison.argument] is None
-        known = np.isfinite(comparison.numeric.value) & np.isfinite(comparison.allowed)
-        if not is_whole or not known.all():
+        if not is_whole:
             return False
-        several = np.count_nonzero(comparison.numeric.value) >= MEASURED_LEAST_ENTRIES
-        return bool(several) and not self.agree(self._derivatives.cotangent, self.first.returned)
+        several = int(np.count_nonzero(comparison.numeric.value[:, self._known]))
+        return several >= MEASURED_LEAST_ENTRIES and not self.agree_at_first(self.first.returned)
+
+    @cached_property
+    def _known(self) -> BoolArray:
+        """The entries of the argument by which the derivative of all outputs is known."""
+        value, allowed = self._comparison.numeric.value, self._comparison.allowed
+        return np.asarray((np.isfinite(value) & np.isfinite(allowed)).all(axis=0))
 
     @property
     def first(self) -> Look:
@@ -57,6 +63,8 @@ class MeasuredGradients:
         """Return True if gradients are right for a cotangent, within the tolerance."""
         if gradients is None:
             return False
-        expected = cotangent @ self._comparison.numeric.value
-        allowed = np.abs(cotangent) @ self._comparison.allowed
-        return bool((np.abs(self._looks.flat(gradients) - expected) <= allowed).all())
+        known = self._known
+        expected = cotangent @ self._comparison.numeric.value[:, known]
+        allowed = np.abs(cotangent) @ self._comparison.allowed[:, known]
+        found = self._looks.flat(gradients)[known]
+        return bool((np.abs(found - expected) <= allowed).all())

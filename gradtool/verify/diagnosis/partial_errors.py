@@ -188,7 +188,7 @@ def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
     if has_entries(comparison) and wrong.sum() <= wrong.size / 2:
         columns = np.flatnonzero(wrong.any(axis=0))
         places = [input_block(comparison).index(int(column)) for column in columns]
-        if len(places) < wrong.shape[1]:
+        if len(places) <= wrong.shape[1] / 2:
             listed = ", ".join(str(list(place)) for place in places[:LISTED_ENTRIES])
             more = ", ..." if len(places) > LISTED_ENTRIES else ""
             where = f"entr{'y' if len(places) == 1 else 'ies'} {listed}{more}"

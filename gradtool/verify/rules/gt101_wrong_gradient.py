@@ -93,6 +93,7 @@ from gradtool.verify.comparison.convex_hull import Tie
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.diagnosis.altered_forward import altered_forward
+from gradtool.verify.diagnosis.bounds_of_forward import bounding_step
 from gradtool.verify.diagnosis.constants import truncated_constant
 from gradtool.verify.diagnosis.diagnosis import diagnose
 from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
@@ -282,7 +283,8 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
     if step is not None and step.is_plain:
         return step
     repair = subject.repairs.explanation(comparison, name, is_fraction=is_fraction)
-    return repair or step or (None if diagnosis is None else diagnosis.hint)
+    step = repair or step or bounding_step(subject.given.at, subject.recorded, comparison, name)
+    return step or (None if diagnosis is None else diagnosis.hint)
 
 
 def _is_close(comparison: Comparison) -> bool:
