@@ -32,17 +32,13 @@ def _expected(module: Path) -> dict[str, str | None]:
 
 
 NAMED_BY_THE_BUNDLED_ENGINE = {"KeyOfPredictionForgotten", "KeyOfOneUseForgotten"}
-EXPECTED = {name: says for module in MODULES for name, says in _expected(module).items()}
+EXPECTED = {module: _expected(module) for module in MODULES}
 
 
 @cache
-def _hints(engine: str) -> dict[str, str]:
-    paths = tuple(str(module) for module in MODULES)
-    report = check(
-        check_options(
-            paths=paths, select=("GT101", "GT118", "GT201", "GT202", "GT301"), engine=engine
-        )
-    )
+def _hints(module: Path, engine: str) -> dict[str, str]:
+    select = ("GT101", "GT118", "GT201", "GT202", "GT301")
+    report = check(check_options(paths=(str(module),), select=select, engine=engine))
     hints: dict[str, str] = {}
     for finding in report.findings():
         name = finding.node_id.split("::")[1].split("[")[0]
@@ -51,14 +47,17 @@ def _hints(engine: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("engine", ["bundled", pytest.param("torch", marks=pytest.mark.torch)])
-@pytest.mark.parametrize("name", EXPECTED)
-def test_the_step_is_named(name: str, engine: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [pytest.param(module, name, id=name) for module in MODULES for name in EXPECTED[module]],
+)
+def test_the_step_is_named(module: Path, name: str, engine: str) -> None:
     if engine == "torch":
         pytest.importorskip("torch")
         if name in NAMED_BY_THE_BUNDLED_ENGINE:
             pytest.skip("PyTorch keeps the line of a step, and not its expression")
-    hint = _hints(engine)[name]
-    expected = EXPECTED[name]
+    hint = _hints(module, engine)[name]
+    expected = EXPECTED[module][name]
     if expected is None:
         assert "(line" not in hint
     else:
