@@ -630,25 +630,6 @@ class ScaleOfDefaultOnly(Function):
         yield draw(3, 4), draw(2, 4)
 
 
-class NeedsEveryArgument(Function):
-    @staticmethod
-    def forward(ctx, x, power, weight=None):
-        ctx.save_for_backward(x, weight)
-        ctx.power = power
-        return x**power if weight is None else weight * x**power
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        grad_x = ctx.power * x ** (ctx.power - 1) * grad_output
-        grad_weight = x**ctx.power * grad_output if ctx.needs_input_grad[2] else None
-        return grad_x if weight is None else grad_x * weight, None, grad_weight
-
-    @staticmethod
-    def sample_inputs():
-        yield draw(3, low=0.5, high=1.5), 3, draw(3)
-
-
 class PreemphasisState(Function):
     """A first-order high-pass filter with the last sample of the previous block."""
 
