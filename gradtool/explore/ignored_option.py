@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -28,13 +29,20 @@ def with_ignored_option(
 ) -> Outcome:
     """The outcome at a variant, which names the option that explains a wrong gradient, if one does.
 
-    An explanation that names a step of forward stays.
+    A step of forward that has the option explains more. Without it, an edit is right by chance.
     """
-    is_vague = outcome.rule.code == codes.WRONG_GRADIENT and not any(f.step for f in outcome.flaws)
-    text = _explanation(checkable, case, variant, seed) if is_vague else None
-    if text is None:
+    is_gradient = outcome.rule.code == codes.WRONG_GRADIENT
+    found = _ignored(checkable, case, variant, seed) if is_gradient else None
+    if found is None:
         return outcome
-    return structs.replace(outcome, flaws=tuple(replace(flaw, hint=text) for flaw in outcome.flaws))
+    name, before = found
+    text = f"backward ignores `{name}`: it returns the derivative for {before!r}"
+    has_option = re.compile(rf"\b{re.escape(name)}\b")
+    flaws = tuple(
+        flaw if flaw.step and has_option.search(flaw.hint or "") else replace(flaw, hint=text)
+        for flaw in outcome.flaws
+    )
+    return structs.replace(outcome, flaws=flaws)
 
 
 def is_fixed_by_call(
@@ -65,14 +73,16 @@ def is_computed_by_caller(case: ResolvedCase, at: Point, variant: Point) -> bool
     return is_of_caller and any(type(value) in (int, float) for value in before)
 
 
-def _explanation(checkable: Checkable, case: Point, variant: Point, seed: int) -> str | None:
+def _ignored(
+    checkable: Checkable, case: Point, variant: Point, seed: int
+) -> tuple[str, Any] | None:
+    """The name of the option that backward ignores, and the value that it has in mind."""
     changed = list(changed_options(with_defaults(case, checkable.parameters()), variant))
     found = returned_gradients(checkable, variant, seed) if changed else {}
     for at, before in changed if found else ():
         exact = exact_gradients(checkable, variant.having({at: before}), seed)
         if _are_same(found, exact):
-            name = variant.names[at]
-            return f"backward ignores `{name}`: it returns the derivative for {before!r}"
+            return variant.names[at], before
     return None
 
 
