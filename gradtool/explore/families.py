@@ -277,6 +277,7 @@ def _extents(
         reads_memory=is_strided,
         repeats=may_repeat_when_longer(function, full),
         keeps_order=solves(function) and not wording(function).may_be_wide,
+        may_be_tall=wording(function).may_be_tall,
         tied=tied_axes(points),
         takes_parts=slices_by_name(function),
         keeps_bytes=keeps_bytes(function),

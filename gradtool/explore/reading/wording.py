@@ -30,6 +30,8 @@ _SORTED = re.compile(
 
 _WIDE = re.compile(r"\bwide\b|minimum.norm|under-?determined|any shape", re.I)
 
+_TALL = re.compile(r"full column rank|least.squares|over-?determined|\btall\b|residual", re.I)
+
 _ANY_SIZE = re.compile(
     r"\bany (real|finite)\b|\ball (reals|real numbers)\b|\bof any (size|magnitude)\b"
     r"|\b(overflow|underflow)|\bnumerically (stable|robust)",
@@ -308,6 +310,11 @@ class Wording:
     def may_be_wide(self) -> bool:
         """A docstring speaks of matrices with more columns than rows."""
         return bool(_WIDE.search(self.docstrings))
+
+    @cached_property
+    def may_be_tall(self) -> bool:
+        """A docstring speaks of matrices with more rows than columns."""
+        return bool(_TALL.search(self.docstrings))
 
     @cached_property
     def is_of_any_size(self) -> bool:

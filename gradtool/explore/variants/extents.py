@@ -51,6 +51,7 @@ class Extents(msgspec.Struct, frozen=True, eq=False):
         names: Names of axes.
         repeats: Positions of integer tensors whose entries may repeat where they are longer.
         keeps_order: A matrix that is higher than wide must remain so, as for least squares.
+        may_be_tall: A square one may become higher than wide.
         tied: Axes that differ between cases only where others do.
         takes_parts: A tensor may be longer than one without a gradient, which may be about a part.
         keeps_bytes: The source keeps integers in a byte, as the places of maxima.
@@ -62,6 +63,7 @@ class Extents(msgspec.Struct, frozen=True, eq=False):
     names: Mapping[Axis, str] = {}
     repeats: Collection[int] = ()
     keeps_order: bool = False
+    may_be_tall: bool = False
     tied: Collection[Axis] = ()
     takes_parts: bool = False
     keeps_bytes: bool = False
@@ -77,7 +79,7 @@ def extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[
         rng: For what new entries there are.
     """
     for variant in _all_extents(point, known, rng):
-        if not known.keeps_order or _has_order_of(point, variant.point):
+        if not known.keeps_order or _has_order_of(point, variant.point, known):
             yield variant
 
 
@@ -126,12 +128,18 @@ def _ratio(before: Any, after: Any) -> Fraction | None:
     return Fraction(products[1], products[0]) if len(products) > 1 else None
 
 
-def _has_order_of(point: Point, other: Point) -> bool:
+def _has_order_of(point: Point, other: Point, known: Extents) -> bool:
     return all(
-        np.sign(old[-1] - old[-2]) == np.sign(new[-1] - new[-2])
+        np.sign(old[-1] - old[-2]) in _orders(new, known)
         for old, new in ((point.values[at].shape, other.values[at].shape) for at in point.tensors)
         if 1 < len(old) <= _MOST_AXES_OF_MATRICES
     )
+
+
+def _orders(shape: Sequence[int], known: Extents) -> tuple[int, ...]:
+    """The orders that the two extents may have had before: -1 for more rows than columns."""
+    order = int(np.sign(shape[-1] - shape[-2]))
+    return (order, 0) if known.may_be_tall and order < 0 else (order,)
 
 
 def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:

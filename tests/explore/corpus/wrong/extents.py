@@ -26,6 +26,28 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class FittedLine(Function):
+    """The weights that fit `y` best, by least squares; `design` has full column rank."""
+
+    @staticmethod
+    def forward(ctx, design, y):
+        weights = torch.linalg.lstsq(design, y[:, None]).solution[:, 0]
+        ctx.save_for_backward(design, weights)
+        return weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        design, weights = ctx.saved_tensors
+        by_y = design @ torch.linalg.solve(design.mT @ design, g)
+        return -by_y[:, None] * weights, by_y
+
+    @staticmethod
+    def sample_inputs():
+        design = torch.tensor([[1.6, 0.2], [0.3, 1.1]], dtype=torch.float64, requires_grad=True)
+        yield design, draw(2)
+
+
 class ScaledPart(Function):
     """The first `width` features of `x` times factors `c`, and the others as they are."""
 
