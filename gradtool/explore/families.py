@@ -336,6 +336,7 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
                 draws("ties"),
                 has_order=compares_entries(function),
                 has_sizes=takes_sizes(function),
+                may_meet=not said.needs_points_apart,
             ),
         ),
         "constant axes": lambda: _unless(not has_levels, levels(point, draws("levels"))),

@@ -130,6 +130,8 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     growth: Growth | None = None
     along: Mapping[int, Array] | None = None
     """For one with equal entries: the direction of each argument that moves them alike."""
+    has_common_point: bool = False
+    """Two sets of points have a point in common: a distance is zero, and its gradient a number."""
     names_extents: bool = False
     """`change` is about extents."""
     options: Sequence[Option] = ()

@@ -93,6 +93,46 @@ def is_smooth(
 
     The direction is that of the arguments whose gradient is not finite.
     """
+    found = _slopes_of_sides(function, cotangents, gradients, seed)
+    if found is None:
+        return False
+    right, left = found
+    slopes = [*right, *left]
+    size = max(map(abs, slopes))
+    spread = max(slopes) - min(slopes)
+    coarse, fine = (abs(one - other) for one, other in zip(right, left, strict=True))
+    is_same = spread <= _DIFFERENCE_OF_SIDES * size or fine < _SHRINKING_OF_SIDES * coarse
+    return bool(is_same) and _have_limits(right, left)
+
+
+def has_slopes(
+    function: FunctionDifferentiable,
+    cotangents: Cotangents,
+    gradients: Sequence[Array | None],
+    seed: int,
+) -> bool:
+    """Return True if slopes to either side do not grow, as at the edge of an absolute value.
+
+    The direction is that of the arguments whose gradient is not finite.
+    """
+    found = _slopes_of_sides(function, cotangents, gradients, seed)
+    return found is not None and _have_limits(*found)
+
+
+def _have_limits(right: Sequence[float], left: Sequence[float]) -> bool:
+    """Return True for slopes over two steps that do not grow as those of a root do."""
+    slopes = [*right, *left]
+    grown = max(abs(one) - _GROWTH * abs(other) for other, one in (right, left))
+    return bool(np.isfinite(slopes).all()) and grown <= _DIFFERENCE_OF_SIDES * max(map(abs, slopes))
+
+
+def _slopes_of_sides(
+    function: FunctionDifferentiable,
+    cotangents: Cotangents,
+    gradients: Sequence[Array | None],
+    seed: int,
+) -> tuple[list[float], list[float]] | None:
+    """The slopes to the right and to the left over each step; None without a direction."""
     directions = [
         None
         if gradient is None or np.isfinite(gradient).all()
@@ -100,21 +140,14 @@ def is_smooth(
         for place, (primal, gradient) in enumerate(zip(function.primals, gradients, strict=True))
     ]
     if all(each is None for each in directions):
-        return False
+        return None
     at, above, below = (
         [_value(function, cotangents, directions, side * step) for step in _STEPS]
         for side in (0.0, 1.0, -1.0)
     )
     right = [(one - zero) / step for one, zero, step in zip(above, at, _STEPS, strict=True)]
     left = [(zero - one) / step for one, zero, step in zip(below, at, _STEPS, strict=True)]
-    slopes = [*right, *left]
-    size = max(map(abs, slopes))
-    spread = max(slopes) - min(slopes)
-    coarse, fine = (abs(one - other) for one, other in zip(right, left, strict=True))
-    is_same = spread <= _DIFFERENCE_OF_SIDES * size or fine < _SHRINKING_OF_SIDES * coarse
-    grown = max(abs(one) - _GROWTH * abs(other) for other, one in (right, left))
-    is_same &= grown <= _DIFFERENCE_OF_SIDES * size  # As those of a root do.
-    return bool(np.isfinite(slopes).all() and is_same)
+    return right, left
 
 
 def jumps(function: FunctionDifferentiable, cotangents: Cotangents, seed: int) -> bool:

@@ -36,7 +36,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.comparisons import guards_divisions
 from gradtool.explore.reading.source import iterations
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.slope import has_other_slope, is_smooth, jumps
+from gradtool.explore.slope import has_other_slope, has_slopes, is_smooth, jumps
 from gradtool.explore.stale import stale_output
 from gradtool.explore.variants.ties import same_slope
 from gradtool.results.report import Verdict
@@ -174,7 +174,8 @@ def _with_equal_entries(
         return Trial(Answer.REFUSED, 5)
     if not all(map(is_finite, found)):
         is_inside = not variant.may_be_outside
-        is_mistake = is_inside and is_smooth(function, cotangents, found, seed)
+        has_derivative = has_slopes if variant.has_common_point else is_smooth
+        is_mistake = is_inside and has_derivative(function, cotangents, found, seed)
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 9)
     if exact is None:
         return Trial(Answer.REFUSED, 5)

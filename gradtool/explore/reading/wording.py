@@ -54,6 +54,12 @@ _DISTINCT = re.compile(
     re.I,
 )
 
+_APART = re.compile(
+    r"\b(not|never|non|no)\b[^.;]{0,24}\bcoincid|\bnone of them\b|\bdisjoint\b|\bin common\b"
+    r"|\bpositive distances?\b|\bnever (touch|meet)",
+    re.I,
+)
+
 _REPEATED = re.compile(
     r"\b(later|last|latest|final)\b[^.;]{0,40}\b(replace|overwrit|win)|\bduplicates?\b|"
     r"\brepeated (ind|slot|entr|key|row)|\bsame (slot|index|row|bin|cell)",
@@ -100,7 +106,7 @@ _ZERO_ROWS = re.compile(
 """Matches what says that rows of zeros have a result."""
 
 _GENERAL_POSITION = re.compile(
-    r"non-?degenerate|general position|(not|non-?|no three) ?(collinear|coplanar)"
+    r"non-?degenerate|general position|(not|non-?|no three) ?(collinear|coplanar|parallel)"
     r"|linearly independent",
     re.I,
 )
@@ -252,6 +258,12 @@ class Wording:
         return speaks_of_distinct(self.docstrings)
 
     @cached_property
+    def needs_points_apart(self) -> bool:
+        """A docstring says that no point of one set is one of another."""
+        is_apart = bool(_APART.search(self.docstrings)) or self.needs_general_position
+        return is_apart or self.needs_distinct or self.needs_nonzero
+
+    @cached_property
     def may_repeat(self) -> bool:
         """A docstring speaks of indices that occur twice."""
         return bool(_REPEATED.search(self.docstrings)) and not self.needs_distinct
@@ -288,7 +300,7 @@ class Wording:
 
     @cached_property
     def needs_general_position(self) -> bool:
-        """A docstring excludes points that coincide, or lie on a line."""
+        """A docstring excludes points that coincide or lie on a line, or vectors that do."""
         return bool(_GENERAL_POSITION.search(self.docstrings))
 
     @cached_property

@@ -32,12 +32,18 @@ Line = tuple[int, int]
 
 
 def ties(
-    point: Point, rng: np.random.Generator, *, has_order: bool, has_sizes: bool
+    point: Point,
+    rng: np.random.Generator,
+    *,
+    has_order: bool,
+    has_sizes: bool,
+    may_meet: bool,
 ) -> Iterator[Variant]:
     """Yield variants with equal entries: the two largest or smallest along an axis, or a pair.
 
     A Function that compares no entries with each other (`has_order`) may still divide by the
-    distance of a pair. One that takes absolute values (`has_sizes`) may compare those.
+    distance of a pair, which is zero where two sets of points meet, if they may (`may_meet`). One
+    that takes absolute values (`has_sizes`) may compare those.
     """
     kinds = [*(["largest in size"] if has_sizes else []), "largest", "smallest"]
     movable = [at for at, array in point.continuous() if at in point.tracked and _may_tie(array)]
@@ -52,9 +58,9 @@ def ties(
     alike = [at for at, array in point.continuous() if at in point.tracked and _may_be_level(array)]
     for one, other in itertools.pairwise(alike):
         if point.values[one].shape == point.values[other].shape:
-            yield from _pairs(point, one, other, rng)
+            yield from _pairs(point, one, other, rng, may_meet)
         elif point.values[one].ndim > 1 and _row(point, one) == _row(point, other):
-            yield _first_rows(point, one, other, rng)
+            yield _first_rows(point, one, other, rng, may_meet)
     yield from extremes[1:]
 
 
@@ -129,7 +135,9 @@ def _extremes(
     yield Variant(point.having({at: tied}), change, along={at: along})
 
 
-def _pairs(point: Point, one: int, other: int, rng: np.random.Generator) -> Iterator[Variant]:
+def _pairs(
+    point: Point, one: int, other: int, rng: np.random.Generator, may_meet: bool
+) -> Iterator[Variant]:
     """Variants of which two tensors are equal, as a whole or in their first row.
 
     Both then have the entries of the one that is positive, if one of them is.
@@ -144,7 +152,9 @@ def _pairs(point: Point, one: int, other: int, rng: np.random.Generator) -> Iter
         equal = np.where(chosen, array, second).astype(second.dtype)
         where = "" if chosen.all() else " in the first row"
         change = f"`{point.names[one]}` and `{point.names[other]}` are equal{where}"
-        yield Variant(point.having({other: equal}), change, along={one: along, other: along})
+        moved = {one: along, other: along}
+        is_row = may_meet and not chosen.all()
+        yield Variant(point.having({other: equal}), change, along=moved, has_common_point=is_row)
 
 
 def _row(point: Point, at: int) -> tuple[int, ...]:
@@ -152,7 +162,9 @@ def _row(point: Point, at: int) -> tuple[int, ...]:
     return tuple(point.values[at].shape[1:])
 
 
-def _first_rows(point: Point, one: int, other: int, rng: np.random.Generator) -> Variant:
+def _first_rows(
+    point: Point, one: int, other: int, rng: np.random.Generator, may_meet: bool
+) -> Variant:
     """The variant in which two sets of points, of different numbers, have a point in common."""
     first = point.values[one][0]
     equal = point.values[other].copy()
@@ -162,7 +174,7 @@ def _first_rows(point: Point, one: int, other: int, rng: np.random.Generator) ->
     for each in along.values():
         each[0] = direction
     change = f"`{point.names[one]}` and `{point.names[other]}` are equal in the first row"
-    return Variant(point.having({other: equal}), change, along=along)
+    return Variant(point.having({other: equal}), change, along=along, has_common_point=may_meet)
 
 
 def same_slope(

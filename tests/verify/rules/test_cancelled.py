@@ -130,3 +130,28 @@ class Mirrors(Function):
 def test_roundings_of_large_terms_are_no_sum_that_is_off() -> None:
     report = check(Mirrors, select=("GT101",))
     assert not list(report.findings())
+
+
+class Undone(Function):
+    """Undoes its own steps in each backward, which leaves roundings in what it keeps."""
+
+    runs = 0
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.cos() ** 2 + x.sin() ** 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        Undone.runs += 1
+        return grad * (2e-16 * Undone.runs) * x.sign()
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (tensor([0.4, 1.3, -0.7], dtype=float64, requires_grad=True),)
+
+
+def test_roundings_that_grow_from_run_to_run_are_none_that_differ() -> None:
+    assert "GT110" not in rules(Undone)

@@ -403,6 +403,8 @@ class GradientReversal(Function):
 
 
 class PairwiseDistances(Function):
+    """Distances between the points of two sets that have none in common."""
+
     @staticmethod
     def forward(ctx, a, b):
         difference = a.unsqueeze(1) - b.unsqueeze(0)

@@ -25,7 +25,7 @@ def unit(*shape):
 
 
 class BearingBetween(Function):
-    """The angle between rows of `a` and `b`, from their cross and dot product."""
+    """The angle between rows of `a` and `b` that are not parallel, from their cross product."""
 
     @staticmethod
     def forward(ctx, a, b):

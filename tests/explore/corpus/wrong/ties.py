@@ -20,6 +20,28 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class DistancesOfSets(Function):
+    """Euclidean distances from each row of `p` to each row of `q`."""
+
+    @staticmethod
+    def forward(ctx, p, q):
+        apart = p[:, None] - q
+        length = (apart * apart).sum(-1).sqrt()
+        ctx.save_for_backward(apart, length)
+        return length
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        apart, length = ctx.saved_tensors
+        pulls = apart * (g / length)[..., None]
+        return pulls.sum(1), -pulls.sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), draw(4, 3, seed=1)
+
+
 class DistanceOfEqualPairs(Function):
     @staticmethod
     def forward(ctx, a, b):
