@@ -124,8 +124,21 @@ def _nested(code: types.CodeType, name: str) -> types.CodeType:
     raise ValueError(name)
 
 
-def shortened(code: str) -> str:
-    """The code with its middle left out, if it is long."""
+def shortened(code: str, other: str = "") -> str:
+    """The code with its middle left out, if it is long.
+
+    Its ends are left out instead if they are all that would be left of `other`, too.
+    """
+    made = _without_middle(code)
+    if code in (made, other) or made != _without_middle(other):
+        return made
+    differs = (one != two for one, two in zip(code, other, strict=False))
+    first = next((at for at, differ in enumerate(differs) if differ), len(code))
+    start = max(first - _MOST_CHARACTERS // 3, 0)
+    return f"... {code[start : start + _MOST_CHARACTERS - len('...  ...')].strip()} ..."
+
+
+def _without_middle(code: str) -> str:
     if len(code) <= _MOST_CHARACTERS:
         return code
     start, end = _MOST_CHARACTERS * 3 // 5, _MOST_CHARACTERS * 2 // 5 - len(" ... ")

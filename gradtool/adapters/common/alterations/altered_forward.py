@@ -106,7 +106,7 @@ def _alteration(path: str, edit: Edit, number: int) -> Alteration | None:
     line = getattr(edit.shown, "lineno", None)
     loop = isinstance(edit.shown, ast.For | ast.While)
     code = "" if loop else ast.unparse(edit.shown)
-    code, other = shortened(code), shortened(edit.other)
+    code, other = shortened(code, edit.other), shortened(edit.other, code)
     if line is None or code == other:
         return None
     return Alteration(path, line, edit.kind, code, other, number)

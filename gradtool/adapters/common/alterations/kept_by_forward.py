@@ -39,7 +39,8 @@ def kept_by_forward(tree: ast.FunctionDef) -> Iterator[Edit]:
 
 
 def _edit(node: ast.expr, made: ast.expr) -> Edit:
-    code, other = (shortened(ast.unparse(each)) for each in (node, made))
+    both = ast.unparse(node), ast.unparse(made)
+    code, other = shortened(*both), shortened(*reversed(both))
     words = f"`{other}` kept by forward in place of `{code}`"
     return Edit(node, made, node, words=words)
 

@@ -241,12 +241,12 @@ def _repair(function: Function, edit: Edit, number: int) -> Repair:
     first = function.__code__.co_firstlineno
     nodes = (around, *edit.others, *(node for node, _ in edit.also))
     lines = tuple(sorted({getattr(node, "lineno", first) for node in nodes}))
-    shown = "" if isinstance(edit.made, ast.Pass) else shortened(edit.other) or _shown(other)
+    code, new = _code_of(around), edit.other or _code_of(other)
     return Repair(
         path=function.__code__.co_filename,
         lines=lines,
-        code=_shown(around),
-        other=shown,
+        code=shortened(code, new),
+        other="" if isinstance(edit.made, ast.Pass) else shortened(new, code),
         number=number,
         is_factor=edit.is_factor,
         line_of_forward=edit.line_of_forward,
@@ -255,7 +255,7 @@ def _repair(function: Function, edit: Edit, number: int) -> Repair:
     )
 
 
-def _shown(node: ast.AST) -> str:
+def _code_of(node: ast.AST) -> str:
     """The code of a node, a tuple without its parentheses."""
     code = ast.unparse(ast.fix_missing_locations(node))
-    return shortened(code.strip("()") if isinstance(node, ast.Tuple) else code)
+    return code.strip("()") if isinstance(node, ast.Tuple) else code
