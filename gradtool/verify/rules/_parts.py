@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.rules._rule import Flaw
-from gradtool.verify.rules._runs import Gradients, gradient_difference, jitter
+from gradtool.verify.rules._runs import Gradients, gradient_difference, jitter, slope_of_roundings
 from gradtool.verify.thresholds.rules import (
     PARTS_DIFFERENCE,
     SAME_GRADIENT_JITTERS,
@@ -102,8 +101,5 @@ def _rounding(subject: Subject, argument: int) -> float:
 
     Where terms cancel, as in a saturated softmax, nothing else may be left of a gradient.
     """
-    primal = subject.first.primals[argument]
-    outputs = [np.abs(each) for each in subject.first.forward.outputs if each is not None]
-    largest = max((float(each.max(initial=0.0)) for each in outputs), default=0.0)
-    eps = epsilon(primal.dtype)
-    return SAME_GRADIENT_ROUNDINGS * eps * largest / float(scales(primal).min(initial=1.0))
+    outputs = [each for each in subject.first.forward.outputs if each is not None]
+    return slope_of_roundings(subject.first.primals[argument], outputs, SAME_GRADIENT_ROUNDINGS)

@@ -73,13 +73,18 @@ def _is_slope_of_roundings(subject: Subject, argument: int, found: Array, expect
     Where a gradient is zero, as by the angle of what is symmetric, its terms may cancel otherwise
     in the second run: the first may leave roundings in what it undoes step by step.
     """
-    primal = subject.first.primals[argument]
+    if not is_continuous(found.dtype):
+        return False
     outputs = [each for each in subject.first.forward.outputs if each is not None]
-    known = [np.abs(each).max(initial=0.0) for each in outputs if is_continuous(each.dtype)]
-    difference = np.abs(found - expected).max(initial=0.0) if is_continuous(found.dtype) else np.inf
-    lengths = scales(primal).min(initial=1.0)
-    allowed = REPEATED_RESULT_ROUNDINGS * epsilon(primal.dtype) * max(known, default=0.0) / lengths
-    return bool(difference <= allowed)
+    known = [each for each in outputs if is_continuous(each.dtype)]
+    allowed = slope_of_roundings(subject.first.primals[argument], known, REPEATED_RESULT_ROUNDINGS)
+    return bool(np.abs(found - expected).max(initial=0.0) <= allowed)
+
+
+def slope_of_roundings(primal: Array, outputs: Sequence[Array], roundings: float) -> float:
+    """The slope by an argument that changes no output by more than so many of its roundings."""
+    largest = max((float(np.abs(each).max(initial=0.0)) for each in outputs), default=0.0)
+    return roundings * epsilon(primal.dtype) * largest / float(scales(primal).min(initial=1.0))
 
 
 def _is_rounding(subject: Subject, found: Array, expected: Array) -> bool:

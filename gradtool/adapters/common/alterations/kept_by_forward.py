@@ -20,20 +20,20 @@ _MOST_OTHERS = 100
 
 def kept_by_forward(tree: ast.FunctionDef) -> Iterator[Edit]:
     """Yield the edits of what a forward, or ``setup_context``, keeps."""
-    places = list(_kept(tree))
+    places, names = list(_kept(tree)), variables(tree)
     for node in places:
         yield _edit(node, ast.Call(ast.Attribute(node, "clone", ast.Load()), [], []))
     others = [
         _edit(node, ast.Name(name, ast.Load()))
         for node in places
-        for name in variables(tree)
+        for name in names
         if ast.unparse(node) != name
     ]
     yield from others[:_MOST_OTHERS]
     for node in places:
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part is not node:
-                for name in variables(tree):
+                for name in names:
                     made = replaced(node, {part: ast.Name(name, ast.Load())})
                     yield _edit(node, made)
 

@@ -6,7 +6,7 @@ import ast
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -119,33 +119,33 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
     uses = _uses(tree, held.names)
     yield from _of_all_uses(uses, held)
     yield from grafts(around.values, around.forward, around.fixed)
-    for node, outer in _results(tree):
-        for made in held.factors(node):
-            yield Edit(node, made, outer, is_factor=True)
+    yield from _made_by(held.factors, _results(tree), is_factor=True)
     yield from _made_by(functools.partial(_oriented, values=around.values), expressions)
     yield from _of_two_uses(uses, held)
-    for node, outer in expressions:
-        if isinstance(node, ast.Name) and not isinstance(outer, ast.Compare):
-            for made in held.factors(node):
-                yield Edit(node, made, outer, is_factor=True)
+    variable = [
+        (node, outer)
+        for node, outer in expressions
+        if isinstance(node, ast.Name) and not isinstance(outer, ast.Compare)
+    ]
+    yield from _made_by(held.factors, variable, is_factor=True)
     nodes = [node for node, _ in expressions]
     yield from swapped_functions(nodes, around.derivatives, around.values, held)
     yield from moved_factors(nodes, around.values)
     yield from _grafted_factors(expressions, around)
     yield from weighed_ends(nodes, around.values)
-    for node, outer in expressions:
-        if isinstance(node, ast.Name | ast.Call):
-            for made in summed_factors(node, held):
-                yield Edit(node, made, outer, is_factor=True)
+    summed = [each for each in expressions if isinstance(each[0], ast.Name | ast.Call)]
+    yield from _made_by(functools.partial(summed_factors, held=held), summed, is_factor=True)
 
 
 def _made_by(
     family: Callable[[ast.expr], Iterator[ast.expr]],
-    expressions: Sequence[tuple[ast.expr, ast.AST]],
+    expressions: Iterable[tuple[ast.expr, ast.AST]],
+    *,
+    is_factor: bool = False,
 ) -> Iterator[Edit]:
     for node, outer in expressions:
         for made in family(node):
-            yield Edit(node, made, outer)
+            yield Edit(node, made, outer, is_factor=is_factor)
 
 
 # ---- places -----------------------------------------------------------------------------------
