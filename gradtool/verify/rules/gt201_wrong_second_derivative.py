@@ -92,7 +92,8 @@ def _not_numbers(subject: Subject) -> Iterator[Flaw]:
     """
     if not (subject.given.is_nearby or subject.curvature.is_nearby):
         return
-    second = subject.second_at(subject.first.primals)
+    is_elsewhere = subject.given.is_nearby
+    second = subject.second_at(subject.first.primals) if is_elsewhere else subject.second
     outputs, gradients = second.forward.outputs, second.baseline.gradients or ()
     if not all(output is None or np.isfinite(output).all() for output in outputs):
         return
