@@ -92,6 +92,18 @@ def test_a_batching_rule_is_used() -> None:
     assert torch.vmap(op)(torch.ones(4)).tolist() == [7.0] * 4
 
 
+def test_an_operator_runs_on_its_devices_only() -> None:
+    @library.custom_op("mine::halved", mutates_args=(), device_types="cuda")
+    def halved(x: torch.Tensor) -> torch.Tensor:
+        return x / 2
+
+    with pytest.raises(NotImplementedError, match=r"'CPU' backend.* backends: \[CUDA\]"):
+        halved(torch.ones(2))
+
+    halved.register_kernel("cpu", lambda x: x * 0.5)
+    assert halved(torch.ones(2)).tolist() == [0.5, 0.5]
+
+
 def test_a_kernel_of_a_device_takes_the_place_of_the_function() -> None:
     op = scaled()
     library.register_kernel("mine::scaled", "cpu", lambda x, factor: x * 10)

@@ -21,6 +21,12 @@ def test_limits_are_those_of_the_dtype(torch: ModuleType) -> None:
         torch.iinfo(torch.float32)
 
 
+def test_functions_methods_and_their_aliases_can_be_keys_of_one_table(torch: ModuleType) -> None:
+    keys = (torch.abs, torch.absolute, torch.Tensor.abs, torch.Tensor.absolute)
+    assert len({id(each) for each in keys}) == len(set(keys)) == 4
+    assert [each.__name__ for each in keys] == ["abs", "absolute"] * 2
+
+
 def test_tensors_are_made_by_the_old_constructors(torch: ModuleType) -> None:
     assert tuple(torch.Tensor(2, 3).shape) == (2, 3)
     assert tuple(torch.Tensor(4).shape) == (4,)

@@ -38,11 +38,18 @@ DEFINED: dict[str, CustomOpDef | RegisteredOp] = {}
 class CustomOpDef:
     """An operator, made by `custom_op`."""
 
-    def __init__(self, name: str, function: Callable[..., Any], mutates: Iterable[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        mutates: Iterable[str],
+        device_types: str | Sequence[str] | None = None,
+    ) -> None:
         self._namespace, _, self._name = name.partition("::")
         self._init_fn = function
         self._mutates = tuple(mutates)
         self._kernels: dict[str, Callable[..., Any]] = {}
+        self.register_kernel(device_types, function)
         self._setup_context_fn: Callable[..., Any] | None = None
         self._backward_fn: Callable[..., Any] | None = None
         self._vmap_fn: Callable[..., Any] | None = None
@@ -103,16 +110,25 @@ class CustomOpDef:
         """Register shapes and dtypes of the outputs, which are not used here."""
         return fn
 
+    def _kernel(self, device: str) -> Callable[..., Any]:
+        kernel = self._kernels.get(device) or self._kernels.get("")
+        if kernel is None:
+            raise NotImplementedError(
+                f"Could not run '{self._namespace}::{self._name}' with arguments from the "
+                f"'{device.upper()}' backend. '{self._namespace}::{self._name}' is only available "
+                f"for these backends: [{', '.join(self._kernels).upper()}]."
+            )
+        return kernel
+
     def _compute(self, *args: Any) -> Any:
         """Compute the outputs on the device of the first tensor.
 
         Raises:
+            NotImplementedError: it supports other devices only.
             RuntimeError: an output is an input, or a view of one.
         """
         tensors = [value for value in args if isinstance(value, Tensor)]
-        device = tensors[0].device.type if tensors else "cpu"
-        kernel = self._kernels.get(device) or self._kernels.get("") or self._init_fn
-        outputs = kernel(*args)
+        outputs = self._kernel(tensors[0].device.type if tensors else "cpu")(*args)
         for output in outputs if isinstance(outputs, tuple | list) else (outputs,):
             if any(_alias(output, tensor) for tensor in tensors):
                 raise RuntimeError(
@@ -188,7 +204,7 @@ def custom_op(
         raise ValueError(f"Expected `name` to be of the form `namespace::op_name`, got {name!r}")
 
     def made(fn: Callable[..., Any]) -> CustomOpDef:
-        return CustomOpDef(name, fn, mutates_args)
+        return CustomOpDef(name, fn, mutates_args, device_types)
 
     return made if fn is None else made(fn)
 

@@ -8,6 +8,7 @@ for the functions whose node PyTorch names differently.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Final, TypeVar, overload
 
 from gradtool.engine._ops.core.inplace import in_place as in_place_form
@@ -76,13 +77,30 @@ def op(
         )
     public = function if node is None else with_node_name(function, node)
     for each in (name or function.__name__, *aliases):
-        FUNCTIONS[each] = public
+        FUNCTIONS[each] = namesake(public, each) if each in aliases else public
         if method or in_place:
-            METHODS[each] = public
+            METHODS[each] = namesake(public, each)
         if in_place:
             written = in_place if callable(in_place) else public
             METHODS[f"{each}_"] = in_place_form(written, f"{each}_")
     return function
+
+
+def namesake(function: Any, name: str) -> Any:
+    """Another function that does the same, as PyTorch has one for each name that users know.
+
+    ``torch.abs``, ``torch.absolute`` and ``Tensor.abs`` can then be keys of one table.
+    """
+    if not isinstance(function, FunctionType):
+        return function
+    made = FunctionType(
+        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__, made.__doc__ = function.__kwdefaults__, function.__doc__
+    made.__annotations__, made.__module__ = function.__annotations__, function.__module__
+    made.__qualname__ = name
+    made.__dict__.update(function.__dict__)
+    return made
 
 
 def method(*names: str, node: NodeName | None = None) -> Callable[[F], F]:
@@ -107,4 +125,4 @@ def attribute(*names: str) -> Callable[[F], F]:
     return declare
 
 
-__all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "attribute", "method", "op"]
+__all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "attribute", "method", "namesake", "op"]
