@@ -5,8 +5,9 @@ Its parameters are drawn from the seed of the Function, so that runs are repeata
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gradtool.adapters.common.module_call import ModuleCall, is_module, is_module_class
 from gradtool.adapters.common.random_state import global_generators, stable_seed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -28,13 +27,12 @@ from gradtool.sandbox.user_errors import describe, user_method
 from gradtool.spelling import known_names
 
 
-@dataclass
-class PlannedFunction:
+class PlannedFunction(msgspec.Struct):
     """A unit, its Function, and the cases or the reason why there are none."""
 
     unit: Unit
     checkable: Checkable
-    cases: list[ResolvedCase] = field(default_factory=list)
+    cases: list[ResolvedCase] = []
     problem: CheckResult | None = None
     deselected: int = 0
     """Cases that the keyword did not match."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -239,7 +238,7 @@ class WorkerSession:
 def _planned(unit: Unit, loaded: LoadedModule, *, needs_backward: bool = True) -> PlannedFunction:
     (checkable,) = named(loaded, unit.shown, [unit.function])
     if checkable.unchecked is not None and not needs_backward and checkable.unchecked.has_forward:
-        checkable = replace(checkable, unchecked=None)
+        checkable = structs.replace(checkable, unchecked=None)
     return plan_unit(unit, checkable)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gradtool.adapters.common.binding import function_class, parameters_of
 from gradtool.adapters.library import library
@@ -15,8 +16,7 @@ from gradtool.collect.unchecked import Unchecked
 from gradtool.results.report import Location
 
 
-@dataclass(frozen=True, eq=False)
-class Checkable:
+class Checkable(msgspec.Struct, frozen=True, eq=False):
     """A subclass of `Function`, or a callable that computes with tensors, to be checked.
 
     An ``nn.Module`` class becomes a callable once it is constructed.

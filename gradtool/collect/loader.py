@@ -18,13 +18,13 @@ import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import structs
 
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports, join_group_of_one
@@ -82,8 +82,7 @@ class LoadError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True)
-class LoadedModule:
+class LoadedModule(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A module of the user's, its source as a tree, and the folder it imports from."""
 
     path: Path
@@ -101,7 +100,7 @@ class LoadedModule:
     """Why only the part of the source that its Functions need was imported."""
     communicates: bool = False
     """The source mentions ``torch.distributed``."""
-    checkables: dict[tuple[str, str], Checkable] = field(default_factory=dict)
+    checkables: dict[tuple[str, str], Checkable] = {}
     """Those of its entries that were looked at, by the file as shown and the entry's name."""
 
     @cached_property
@@ -176,7 +175,7 @@ class Loader:
         cut = self._import_slice(path, source, tree, folder, name, tries)
         if cut is None or not cut.inventory:
             raise failure
-        return replace(cut, digest=digest(source), failure=failure)
+        return structs.replace(cut, digest=digest(source), failure=failure)
 
     def _import_slice(
         self,

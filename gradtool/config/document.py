@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from gradtool.errors import UsageError
 
@@ -12,15 +13,14 @@ Where = tuple[str | int, ...]
 """A place in a document: keys and list positions from the root."""
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A YAML file: its value, and the origin of everything in it."""
 
     name: str
     """The file as messages name it."""
     value: Any
     lines: Mapping[Where, int]
-    origins: Mapping[Where, str] = field(default_factory=dict)
+    origins: Mapping[Where, str] = {}
     """Options or variables that gave the values that are not from the file."""
 
     def error(self, where: Where, message: str) -> UsageError:

@@ -7,16 +7,16 @@ code that moves or times arrays is written once.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 
 class DeviceUnavailableError(RuntimeError):
     """Raised for a device that cannot be used; the message has the reason and the remedy."""
 
 
-@dataclass(frozen=True)
-class Properties:
+class Properties(msgspec.Struct, frozen=True):
     """Properties of a device."""
 
     name: str
@@ -28,8 +28,7 @@ class Properties:
     multi_processor_count: int = 0
 
 
-@dataclass(frozen=True)
-class MemoryFigures:
+class MemoryFigures(msgspec.Struct, frozen=True):
     """Bytes of a device's memory."""
 
     free: int

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gradtool.engine._size import Size
 
 
-@dataclass(frozen=True, eq=True)
-class TreeSpec:
+class TreeSpec(msgspec.Struct, frozen=True):
     """The structure of a tree: of a leaf all fields have their defaults."""
 
     type: type | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -29,7 +28,7 @@ def _result(node: str, checkable: Checkable, found: Discovered, settings: Settin
     change = " and ".join([found.variant.change, *_other_changes(checkable, found, settings)])
     where = f"where {change} (otherwise the same as case {found.case.name!r})"
     flaws = tuple(
-        replace(flaw, message=f"{flaw.message}; found by exploration, {where}")
+        structs.replace(flaw, message=f"{flaw.message}; found by exploration, {where}")
         for flaw in found.outcome.flaws
     )
     result = check_result(node, checkable, structs.replace(found.outcome, flaws=flaws), settings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,9 @@ def with_ignored_option(
     text = f"backward ignores `{name}`: it returns the derivative for {before!r}"
     has_option = re.compile(rf"\b{re.escape(name)}\b")
     flaws = tuple(
-        flaw if flaw.step and has_option.search(flaw.hint or "") else replace(flaw, hint=text)
+        flaw
+        if flaw.step and has_option.search(flaw.hint or "")
+        else structs.replace(flaw, hint=text)
         for flaw in outcome.flaws
     )
     return structs.replace(outcome, flaws=flaws)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gradtool.adapters.common.binding import names_of
 from gradtool.adapters.library import library
@@ -21,8 +21,7 @@ Axis = tuple[int, int]
 """An argument's position, and one of its axes."""
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
+class Point(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The arguments of one call.
 
     Args:

@@ -8,7 +8,6 @@ beyond the range to which forward clamps, for one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -95,7 +94,7 @@ def _by_itself(names: Sequence[str]) -> Outcome:
 def _about(names: Sequence[str], outcome: Outcome) -> Outcome:
     """The outcome for the arguments whose gradient is another one; the others have a surrogate."""
     flaws = [
-        replace(flaw, hint=_HINT)
+        structs.replace(flaw, hint=_HINT)
         for flaw in outcome.flaws
         if flaw.evidence is not None and flaw.evidence.argument in names
     ]

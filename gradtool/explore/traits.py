@@ -7,9 +7,9 @@ a trait that an array has is kept in all that is made from it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 import numpy as np
 
 from gradtool.verify.protocol.coordinates import is_continuous
@@ -34,8 +34,7 @@ _SHRINKING = (0.7, 0.98)
 """Factors for numbers that are to stay below any bound that those of the case are below."""
 
 
-@dataclass(frozen=True)
-class Trait:
+class Trait(msgspec.Struct, frozen=True):
     """A property of an array, and the nearest array that has it."""
 
     name: str

@@ -7,7 +7,6 @@ that these name. Libraries may replace whatever the checker does not use.
 from __future__ import annotations
 
 import builtins
-import dataclasses
 import dis
 import functools
 import itertools
@@ -17,6 +16,8 @@ from enum import Enum
 from operator import attrgetter
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+import msgspec
 
 from gradtool.sandbox.sealed_names import Space
 
@@ -156,6 +157,8 @@ class Sealed:
                     self._value(label, each)
         elif isinstance(value, Enum):
             self._space(label, vars(value), _everything)
+        elif isinstance(value, msgspec.Struct):
+            self._members(label, [(key, getattr(value, key)) for key in value.__struct_fields__])
         elif type(value).__module__.startswith("gradtool"):
             self._object(label, value)
         else:
@@ -207,11 +210,9 @@ class Sealed:
         if type(held) is not dict:
             return
         self.objects.append(value)
-        parameters = getattr(type(value), "__dataclass_params__", None)
-        is_frozen = parameters is not None and parameters.frozen
-        keys = [key for key, each in held.items() if is_frozen or _is_code(each)]
+        keys = [key for key, each in held.items() if _is_code(each)]
         if keys:
-            self._space(label, held, _everything if is_frozen else lambda _, each: _is_code(each))
+            self._space(label, held, lambda _, each: _is_code(each))
         known = frozenset(keys)
         also = [(key, v) for key, v in held.items() if key in known or type(v) is dict]
         self._members(label, also)
@@ -294,7 +295,7 @@ def _is_code(value: object) -> bool:
     """Return True for what can be called, and for what computes an attribute."""
     if callable(value) or isinstance(value, _COMPUTED):
         return True
-    return type(value).__module__.startswith("gradtool") and dataclasses.is_dataclass(value)
+    return isinstance(value, msgspec.Struct) and value.__struct_config__.frozen
 
 
 def _is_fixed(value: object) -> bool:

@@ -10,12 +10,12 @@ import ast
 import linecache
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision

@@ -19,15 +19,15 @@ from gradtool.verify.subject import Subject
 
 Patch = pytest.MonkeyPatch
 
-_RULE: Any = RULES["GT101"]
+_TABLE: Any = RULES
 
 
-class _Other(type(_RULE)):  # type: ignore[misc]  # its class is no literal
+class _Other(type(_TABLE)):  # type: ignore[misc]  # its class is no literal
     pass
 
 
 def _set(name: str, value: object) -> None:
-    object.__setattr__(_RULE, name, value)
+    object.__setattr__(_TABLE, name, value)
 
 
 CHANGES: dict[str, tuple[Callable[[Patch], None], str]] = {
@@ -44,10 +44,13 @@ CHANGES: dict[str, tuple[Callable[[Patch], None], str]] = {
         "compare.decide",
     ),
     "all attributes": (
-        lambda _: _set("__dict__", dict(vars(_RULE))),
-        "the attributes of one of gradtool's Rule",
+        lambda _: _set("__dict__", dict(vars(_TABLE))),
+        "the attributes of one of gradtool's _Rules",
     ),
-    "the class": (lambda _: _set("__class__", _Other), "the attributes of one of gradtool's Rule"),
+    "the class": (
+        lambda _: _set("__class__", _Other),
+        "the attributes of one of gradtool's _Rules",
+    ),
 }
 
 
@@ -62,7 +65,7 @@ def _by_memory(request: pytest.FixtureRequest, monkeypatch: Patch) -> None:
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_was_replaced_is_named(change: str) -> None:
     apply, named = CHANGES[change]
-    kind, attributes = type(_RULE), vars(_RULE)
+    kind, attributes = type(_TABLE), vars(_TABLE)
     taken = seal.Seal()
     assert taken.difference() is None
     try:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from gradtool.results.report import Severity, SkipKind, Verdict
 from gradtool.verify.examine import Flaw, examine, outcomes_for
@@ -519,8 +519,8 @@ def test_a_rule_is_timed_without_its_premises(function, monkeypatch):
 
         return check
 
-    first = dataclasses.replace(RULES["GT003"], premises=(), causes=(), check=takes(2.0))
-    second = dataclasses.replace(RULES["GT101"], premises=("GT003",), causes=(), check=takes(3.0))
+    first = structs.replace(RULES["GT003"], premises=(), causes=(), check=takes(2.0))
+    second = structs.replace(RULES["GT101"], premises=("GT003",), causes=(), check=takes(3.0))
     monkeypatch.setattr("gradtool.verify.examine.RULES", {"GT003": first, "GT101": second})
     subject = Subject(function(np.sin, _cos, (X,)))
     _, durations = outcomes_for(subject, codes=["GT101"], clock=lambda: now[0])
@@ -547,7 +547,7 @@ def rest_on_each_other(monkeypatch):
             "GT201": {"premises": ("GT101",)},
         }
         rules = {
-            code: dataclasses.replace(
+            code: structs.replace(
                 RULES[code], **{"premises": (), "causes": (), **on, "check": answers_with(code)}
             )
             for code, on in rests_on.items()

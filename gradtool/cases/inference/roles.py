@@ -10,8 +10,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.bounds import side
@@ -23,8 +24,7 @@ Fill = Callable[[Shape], Any]
 """Maps the shape of the first tensor to a value of a configuration."""
 
 
-@dataclass(frozen=True)
-class Role:
+class Role(msgspec.Struct, frozen=True):
     """One way to fill a parameter. Without `fill` it is a floating tensor."""
 
     fill: Fill | None = None

@@ -11,12 +11,13 @@ import re
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.adapters.common.arguments import unshared
 from gradtool.adapters.common.parsed_source import parsed
@@ -29,8 +30,7 @@ from gradtool.sandbox.user_errors import UserError, describe, summarize
 from gradtool.verify.protocol.observation import FailureKind
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """Result of one try of a Function at arguments."""
 
     refusal: str | None = None
@@ -62,7 +62,7 @@ class Trial:
     """What they led to is missing here: a package, or a name of the engine."""
     missed: bool = False
     """A caller returned without calling the Function."""
-    at: Refusal | None = field(default=None, compare=False, repr=False)
+    at: Refusal | None = None
     """The calls that led to the exception."""
 
     @property

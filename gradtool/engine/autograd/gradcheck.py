@@ -22,8 +22,9 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._old_jacobians import (
@@ -50,8 +51,7 @@ class MisuseError(Exception):
     """gradcheck was called with something impossible, which says nothing about any gradient."""
 
 
-@dataclass(frozen=True)
-class GradcheckOptions:
+class GradcheckOptions(msgspec.Struct, frozen=True):
     """Options of `gradcheck` by their names, and the `seed` of everything random."""
 
     eps: float

@@ -10,7 +10,6 @@ import ast
 import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from types import CodeType, FrameType
 from typing import Any
 
@@ -70,7 +69,8 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
     for at, name in enumerate(full.names):
         if at in full.tensors and name in may_be_none:
             rest = tuple(each for each in full.tensors if each != at)
-            without = replace(full.having({at: None}), tensors=rest, tracked=full.tracked - {at})
+            without = full.having({at: None})
+            without = structs.replace(without, tensors=rest, tracked=full.tracked - {at})
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
         elif at in missing and is_position(name):
             yield from _positions(full, at)
@@ -161,7 +161,7 @@ def _not_passed(
     tensors = tuple(at for at in point.tensors if at < number)
     if not point.tracked & set(tensors):
         return
-    fewer = replace(
+    fewer = structs.replace(
         point,
         names=point.names[:number],
         values=point.values[:number],
@@ -201,7 +201,7 @@ def _lengths(point: Point, at: int) -> Iterator[Variant]:
 def _with_tensor(point: Point, at: int, array: Array) -> Variant:
     change = f"`{point.names[at]}` is a tensor of shape {list(array.shape)}"
     tensors = tuple(sorted({*point.tensors, at}))
-    return Variant(replace(point.having({at: array}), tensors=tensors), change)
+    return Variant(structs.replace(point.having({at: array}), tensors=tensors), change)
 
 
 def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterator[Variant]:
@@ -213,7 +213,7 @@ def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterato
     for shape, dtype in _kinds(checkable, point, name, instead):
         drawn = np.linspace(0.4, 1.3, int(np.prod(shape))).reshape(shape).astype(dtype)
         given = _with_tensor(point, at, drawn)
-        wanted = replace(given.point, tracked=point.tracked | {at})
+        wanted = structs.replace(given.point, tracked=point.tracked | {at})
         said = wording(checkable.obj)
         is_wanted = is_learned(name) or said.is_learned(name) or said.is_initial_state(name)
         may_lack = None if is_wanted else at
@@ -239,7 +239,7 @@ def _several_given(checkable: Checkable, point: Point, missing: Sequence[int]) -
         tensors = tuple(sorted({*point.tensors, *chosen}))
         names = " and ".join(f"`{point.names[at]}`" for at in chosen)
         change = f"{names} are tensors of shape {list(shape)}"
-        yield Variant(replace(point.having(made), tensors=tensors), change)
+        yield Variant(structs.replace(point.having(made), tensors=tensors), change)
 
 
 def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[tuple[Shape, Any]]:

@@ -6,7 +6,6 @@ import inspect
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from enum import Enum
 from itertools import combinations, product
 from typing import Any
@@ -248,7 +247,7 @@ def with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Poin
     left = places[point.positional :]
     if point.positional < len(point.values) or any(p.default is p.empty for p in left):
         return point
-    return replace(
+    return structs.replace(
         point,
         names=(*point.names, *(p.name for p in left)),
         values=(*point.values, *(p.default for p in left)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ def tensor_numbers(
         name, value = point.names[at], point.values[at]
         if type(value) is float and name in either:
             given = point.having({at: np.array(value)})
-            given = replace(given, tensors=tuple(sorted({*point.tensors, at})))
+            given = structs.replace(given, tensors=tuple(sorted({*point.tensors, at})))
             variant = with_gradient(function, given, at)
             if said.may_be_tensor(name) and not said.is_constant(name):
                 variant = structs.replace(variant, may_lack=None, is_learned=at)

@@ -8,9 +8,9 @@ is never believed alone: it sharpens what evaluations show, and only where they 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -27,8 +27,7 @@ from gradtool.verify.protocol.observation import Array
 _Found = tuple[AnalyticJacobian, Layout]
 
 
-@dataclass(frozen=True)
-class Witness:
+class Witness(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A recorded forward at one point.
 
     Args:

@@ -19,7 +19,6 @@ other side's limit stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
@@ -272,8 +271,7 @@ class Limit(msgspec.Struct, frozen=True):
     error: FloatArray
 
 
-@dataclass(frozen=True)
-class Scheme:
+class Scheme(msgspec.Struct, frozen=True):
     """The convergence of a sequence of quotients when the step is halved.
 
     `factors` are 2 to the powers of the error's terms, in the order in which they are

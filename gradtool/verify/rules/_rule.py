@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 
-@dataclass(frozen=True, kw_only=True)
-class Flaw:
+class Flaw(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that breaks a rule."""
 
     message: str
@@ -120,8 +118,7 @@ class Scope(enum.Enum):
     """A Function, after all its cases: the rule is silent where it finds nothing."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that can be wrong with a Function, with every fact that other code needs of it."""
 
     code: str

@@ -73,8 +73,9 @@ https://pytorch.org/docs/stable/notes/extending.html
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gradtool.results.report import Severity
 from gradtool.verify.diagnosis.needed import misplaced

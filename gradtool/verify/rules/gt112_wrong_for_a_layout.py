@@ -61,10 +61,10 @@ https://pytorch.org/docs/stable/tensor_view.html
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.results.report import Severity
 from gradtool.verify.protocol.coordinates import is_continuous

@@ -66,10 +66,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.results.report import Severity
 from gradtool.verify.protocol.coordinates import is_continuous

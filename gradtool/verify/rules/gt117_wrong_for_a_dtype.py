@@ -74,8 +74,9 @@ https://pytorch.org/docs/stable/notes/autograd.html#autograd-for-complex-numbers
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped

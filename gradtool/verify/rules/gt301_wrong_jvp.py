@@ -77,10 +77,10 @@ https://pytorch.org/docs/stable/notes/extending.html#forward-mode-ad
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.callers import Caller, callers, shown_to

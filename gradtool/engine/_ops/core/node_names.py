@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.joined import join
@@ -26,8 +27,7 @@ Namer = str | Callable[..., str | None]
 F = TypeVar("F", bound=Function)
 
 
-@dataclass(frozen=True)
-class Saving:
+class Saving(msgspec.Struct, frozen=True):
     """A name of nodes that save arguments beyond those that the steps need."""
 
     name: Namer
