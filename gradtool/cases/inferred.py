@@ -21,7 +21,8 @@ from gradtool.cases.inference.trials import (
     that_may_not_change,
     without_influence,
 )
-from gradtool.cases.nothing_found import GAPS, debug_refusal, no_arguments, nothing_found
+from gradtool.cases.lacking import GAPS
+from gradtool.cases.nothing_found import debug_refusal, no_arguments, nothing_found
 from gradtool.cases.preparation import Call
 from gradtool.cases.preparing import Preparing
 from gradtool.collect.checkable import Checkable
