@@ -19,6 +19,7 @@ from gradtool.engine._ops.core import methods
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import FUNCTIONS, METHODS
 from gradtool.engine._tensor import Tensor
+from gradtool.engine._wrapper_subclasses import make_wrapper_subclass
 
 _OURS = "gradtool."
 """The package whose own subclasses of Tensor are no others."""
@@ -154,6 +155,7 @@ def attach() -> None:
         "__init_subclass__": classmethod(_watch),
         "__torch_function__": classmethod(_torch_function),
         "_make_subclass": staticmethod(_make_subclass),
+        "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
         "as_subclass": as_subclass,
     }.items():
         setattr(Tensor, name, value)

@@ -102,16 +102,24 @@ def methods_compared() -> set[str]:
     """Methods of Tensor that are drawn, are a function that is drawn, or are called in a case."""
     names = {entry.partition(" ")[0] for entry in TABLE}
     functions = {
-        inspect.unwrap(function) for name, function in engine._FUNCTIONS.items() if name in names
+        _body(function)
+        for name, function in engine._FUNCTIONS.items()
+        if name in names and inspect.isfunction(function)
     }
     same = {
         name
         for name, method in vars(engine.Tensor).items()
-        if inspect.isfunction(method) and inspect.unwrap(method) in functions
+        if inspect.isfunction(method) and _body(method) in functions
     }
     cases = [ast.parse(file.read_text()) for file in (OPS / "cases").glob("*.py")]
     drawn = {name.removeprefix("Tensor.") for name in names if name.startswith("Tensor.")}
     return same | drawn | _attributes(cases) | _operators()
+
+
+def _body(function: Any) -> tuple[Any, ...]:
+    """What a function and its namesakes have in common: code, and the variables around it."""
+    inner = inspect.unwrap(function)
+    return (inner.__code__, *map(id, inner.__closure__ or ()))
 
 
 def _operators() -> set[str]:
