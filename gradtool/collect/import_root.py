@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
@@ -54,6 +54,13 @@ class ImportRoot:
         finally:
             sys.meta_path.remove(finder)
             self._take_back(hidden, newest)
+
+    def forget(self, kept: Collection[str]) -> None:
+        """Have modules of this folder imported anew, except those with names to be kept."""
+        for name in sys.modules.keys() - kept:
+            module = sys.modules[name]
+            if module is not None and self._holds(module):
+                del sys.modules[name]
 
     def _take_back(self, hidden: Mapping[str, ModuleType], newest: str) -> None:
         """Remember the modules of this folder and remove them from ``sys.modules``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -41,9 +42,13 @@ class Tolerance(msgspec.Struct):
     def run(self, attempt: Callable[[], ModuleType]) -> ModuleType:
         """Import by `attempt`, again each time a failed statement can be replaced.
 
+        What was imported in a failed attempt is kept, which saves time. A module may not stand to
+        be executed again, though: what it registers is there. All are then imported anew, once.
+
         Raises:
             Exception: What the import raised at last.
         """
+        before, is_new = frozenset(sys.modules), True
         for _ in range(_MOST):
             try:
                 return attempt()
@@ -51,8 +56,13 @@ class Tolerance(msgspec.Struct):
                 self.first = self.first or error
                 if isinstance(error, ModuleNotFoundError) and error.name:
                     self.missing.add(error.name)
-                if not self._replace(error):
+                if self._replace(error):
+                    is_new = False
+                elif is_new:
                     raise
+                else:
+                    self.root.forget(before)
+                    is_new = True
         return attempt()
 
     def _replace(self, error: Exception) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradtool.engine._ops.elementwise.elementwise import exp2, expm1, log1p, round
-from gradtool.engine._ops.elementwise.elementwise import sigmoid as expit
+from gradtool.engine._ops.core.op import namesake
+from gradtool.engine._ops.elementwise.elementwise import exp2, expm1, log1p, round, sigmoid
 from gradtool.engine._ops.elementwise.gamma import digamma, polygamma, zeta
 from gradtool.engine._ops.elementwise.gamma import igamma as gammainc
 from gradtool.engine._ops.elementwise.gamma import igammac as gammaincc
@@ -51,7 +51,7 @@ from gradtool.engine._ops.elementwise.special import (
 )
 from gradtool.engine._ops.reductions.softmax import log_softmax, logsumexp, softmax
 
-psi = digamma
+expit, psi = namesake(sigmoid, "expit"), namesake(digamma, "psi")
 
 __all__ = [
     "airy_ai",

@@ -225,6 +225,17 @@ def test_a_package_that_is_imported_again_has_the_modules_it_imported_first(fold
     assert loaded.module.FACTOR == 2.0
 
 
+def test_what_a_failed_import_registered_is_no_obstacle(folder: Path) -> None:
+    loaded = load(
+        folder,
+        "import torch, marked\nFACTOR = 3.0\n",
+        marks="taken = []\ndef mark(name):\n    assert name not in taken\n    taken.append(name)\n",
+        marked="import marks\nmarks.mark('a')\nimport no_such\n",
+    )
+    assert names(loaded) == ["Scale"]
+    assert loaded.failure is None
+
+
 def test_a_package_that_is_left_out_still_gives_what_it_imports(folder: Path) -> None:
     for package in (folder / "pkg", folder / "pkg" / "part"):
         package.mkdir()

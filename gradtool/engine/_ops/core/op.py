@@ -107,8 +107,9 @@ def method(*names: str, node: NodeName | None = None) -> Callable[[F], F]:
     """Declare a method of Tensor that PyTorch has no such function for."""
 
     def declare(function: F) -> F:
+        public = function if node is None else with_node_name(function, node)
         for name in names or (function.__name__,):
-            METHODS[name] = function if node is None else with_node_name(function, node)
+            METHODS[name] = public if name == function.__name__ else namesake(public, name)
         return function
 
     return declare
