@@ -131,12 +131,15 @@ _MISSING = re.compile(r"(?:NameError: name|ModuleNotFoundError: No module named)
 """Matches the refusal of arguments by a Function that uses what its module could not import."""
 
 
-def package_of_callers(search: SearchResult) -> str | None:
-    """The package without which no caller of a Function runs; None if that is not why."""
+def needed_by_callers(search: SearchResult) -> str | None:
+    """Say how to get what alone keeps the callers of a Function from showing its arguments."""
     refusals = [each.partition(": ")[2] for each in search.callers]
-    found = [_NOT_INSTALLED.match(each) for each in refusals]
-    packages = {each[1] if each else None for each in found}
-    return packages.pop() if len(packages) == 1 else None
+    for pattern, advice in _NEEDS.items():
+        matches = (pattern.match(each) for each in refusals)
+        found = {match[1] if match else None for match in matches}
+        if len(found) == 1 and (needed := found.pop()):
+            return advice.format(needed)
+    return None
 
 
 def refusals_of(search: SearchResult) -> str:
@@ -216,3 +219,8 @@ def _install(objection: str) -> str | None:
 
 
 _NOT_INSTALLED = re.compile(r"StandInError: (\w+)[\w.]* is not installed")
+
+_NO_FILE = re.compile(r"FileNotFoundError: .*No such file or directory: '(?:.*/)?([^'/]+)'")
+
+_NEEDS = {_NOT_INSTALLED: "install `{}`", _NO_FILE: "add the file `{}`"}
+"""How to get what a refusal names."""

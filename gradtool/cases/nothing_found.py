@@ -16,7 +16,7 @@ from gradtool.cases.lacking import (
     hint_of_message,
     lacking,
     line_of_refusal,
-    package_of_callers,
+    needed_by_callers,
     refusals_of,
 )
 from gradtool.collect.checkable import Checkable
@@ -69,8 +69,8 @@ def _how_to_go_on(checkable: Checkable, search: SearchResult) -> str | None:
     if first is not None:
         return f"`{first}` gets the ctx of forward: {_ADD_CTX}"
     hint = how_to_give_a_case(checkable, search)
-    if hint and (package := package_of_callers(search)):
-        hint = f"install `{package}`, which a caller of it needs to show its arguments; or {hint}"
+    if hint and (needed := needed_by_callers(search)):
+        hint = f"{needed}, which a caller of it needs to show its arguments; or {hint}"
     if hint and asks_for_single(search.objection):
         hint = f"if it takes float32 alone, add `dtype: float32` to its tensors; {hint}"
     return hint

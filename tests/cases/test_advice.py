@@ -450,6 +450,15 @@ def test_the_package_that_a_caller_needs_is_named(tmp_path: Path) -> None:
     assert (finding.hint or "").startswith("install `no_such_meshes`, which a caller of it needs")
 
 
+def test_the_file_that_a_caller_needs_is_named(tmp_path: Path) -> None:
+    text = CALLED.replace("from no_such_meshes import refine\n", "")
+    text = text.replace("refine(x, levels)", "open('no_such_folder/mesh.npz')")
+    (tmp_path / "refined.py").write_text(text)
+    found = check(check_options(paths=(str(tmp_path / "refined.py"),))).findings()
+    (finding,) = (each for each in found if each.rule == "GT002")
+    assert (finding.hint or "").startswith("add the file `mesh.npz`, which a caller of it needs")
+
+
 OF_MISSING_CLASS = """
 import torch
 from no_such_arrays import sparse
