@@ -36,6 +36,12 @@ def own_source(function: Any) -> tuple[str, ast.Module]:
     return _of_code(inner.__code__, file)
 
 
+@lru_cache(maxsize=64)
+def walked(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Return what `ast.walk` yields, found once for all that ask."""
+    return tuple(ast.walk(tree))
+
+
 @lru_cache(maxsize=256)
 def _of_code(code: CodeType, _file: str) -> tuple[str, ast.Module]:
     # Not of a function, which a dict with weak keys would have to keep: its callbacks are Python

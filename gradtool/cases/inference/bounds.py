@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from gradtool.adapters.common.parsed_source import walked
+
 _END = r"(_?(val|value|bound|limit)|_[a-z])?s?"
 _LOWER = re.compile(r"(?P<of>.*_)?(min|minimum|low|lower|lo|floor)" + _END)
 _UPPER = re.compile(r"(?P<of>.*_)?(max|maximum|high|upper|hi|ceil)" + _END)
@@ -41,7 +43,7 @@ def clamp_bounds(node: ast.AST, names: Collection[str]) -> Iterator[tuple[Bound,
 
     A clamp to ``-a`` and ``a`` says that ``a`` is at least 0.
     """
-    for call in ast.walk(node):
+    for call in walked(node):
         if not isinstance(call, ast.Call) or (given := _given(call)) is None:
             continue
         ends = dict(zip(("min", "max"), given, strict=False))
@@ -89,7 +91,7 @@ def interval_bounds(node: ast.AST, names: Collection[str]) -> Iterator[tuple[str
 
     What lies outside is an interval, too: ``(x < a) | (x > b)``.
     """
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.BinOp(left=left, op=ast.BitAnd() | ast.Mult(), right=right):
                 is_inside = True
@@ -157,10 +159,10 @@ def clamped_domains(
     """
     assigned = {
         each.targets[0].id: each.value
-        for each in ast.walk(node)
+        for each in walked(node)
         if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
     }
-    for call in ast.walk(node):
+    for call in walked(node):
         operand, function = _operand(call)
         if function in _DOMAINS:
             if isinstance(operand, ast.Name):

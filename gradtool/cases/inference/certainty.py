@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.climbing import Step
 from gradtool.cases.inference.clues import Clues
@@ -103,8 +104,8 @@ def is_only_kept(function: Any, parameters: Parameters, clues: Clues, case: Case
     forward = definition(getattr(function, "forward", function))[1]
     if forward is None:
         return False
-    read = [each.id for each in ast.walk(forward) if _is_read(each)]
-    kept = [name for each in ast.walk(forward) for name in _kept_for_backward(each)]
+    read = [each.id for each in walked(forward) if _is_read(each)]
+    kept = [name for each in walked(forward) for name in _kept_for_backward(each)]
     return any(
         is_floating(value)
         and each.name in clues.undifferentiated

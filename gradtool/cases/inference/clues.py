@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.bounds import (
     PLAIN_HIGH,
     PLAIN_LOW,
@@ -128,7 +129,7 @@ def _expanded_from_sum(
     """Yield the `names` of ``g.sum().expand_as(name)``, also of those that were saved."""
     saved = [each for body in forwards if body for each in _saved(body)]
     behind = {**_unpacked(backward, saved), **{name: name for name in names}}
-    for found in ast.walk(backward):
+    for found in walked(backward):
         match found:
             case ast.Call(
                 func=ast.Attribute(
@@ -142,7 +143,7 @@ def _expanded_from_sum(
 
 def _saved(body: FunctionNode) -> list[str]:
     """The names of what is saved, in their order; empty for what has none."""
-    for found in ast.walk(body):
+    for found in walked(body):
         match found:
             case ast.Call(func=ast.Attribute(attr="save_for_backward"), args=args):
                 return [name_behind(each, {"clone", "detach"}) or "" for each in args]
@@ -151,7 +152,7 @@ def _saved(body: FunctionNode) -> list[str]:
 
 def _unpacked(backward: FunctionNode, saved: list[str]) -> dict[str, str]:
     """The names that backward gives to what is saved, with those that forward has for it."""
-    for found in ast.walk(backward):
+    for found in walked(backward):
         match found:
             case ast.Assign(
                 targets=[ast.Tuple(elts=parts)], value=ast.Attribute(attr="saved_tensors")
@@ -198,7 +199,7 @@ def _context(function: Any, names: tuple[str, ...]) -> FunctionNode | None:
         return None
     inputs = node.args.args[1].arg
     renamed = {}
-    for statement in ast.walk(node):
+    for statement in walked(node):
         match statement:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=source)) if (
                 source == inputs
@@ -209,7 +210,7 @@ def _context(function: Any, names: tuple[str, ...]) -> FunctionNode | None:
                     if isinstance(target, ast.Name)
                 }
     node = copy.deepcopy(node)
-    for found in ast.walk(node):
+    for found in walked(node):
         if isinstance(found, ast.Name):
             found.id = renamed.get(found.id, found.id)
     return node
@@ -218,14 +219,14 @@ def _context(function: Any, names: tuple[str, ...]) -> FunctionNode | None:
 def _unnamed(bodies: Sequence[FunctionNode | None], names: Iterable[str]) -> set[str]:
     if bodies[0] is None:
         return set()
-    nodes = (node for body in bodies if body for node in ast.walk(body))
+    nodes = (node for body in bodies if body for node in walked(body))
     return set(names) - {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _use(node: FunctionNode | None) -> _Seen:
     """Collect the names that the body of `node` saves, keeps or takes attributes of."""
     seen = _Seen()
-    for found in ast.walk(node) if node else ():
+    for found in walked(node) if node else ():
         match found:
             case ast.Call(func=ast.Attribute(attr=method), args=args) if method in _KEEPERS:
                 seen.saved.update(arg.id for arg in args if isinstance(arg, ast.Name))
@@ -244,7 +245,7 @@ def _use(node: FunctionNode | None) -> _Seen:
 
 def _returns(node: FunctionNode) -> list[list[ast.expr]]:
     """Entries of each return statement of `node`."""
-    values = [found.value for found in ast.walk(node) if isinstance(found, ast.Return)]
+    values = [found.value for found in walked(node) if isinstance(found, ast.Return)]
     return [value.elts if isinstance(value, ast.Tuple) else [value] for value in values if value]
 
 
@@ -276,7 +277,7 @@ def _by_name(node: FunctionNode, names: Iterable[str]) -> Iterator[tuple[str, li
 def _only_none(node: FunctionNode) -> set[str]:
     """Local names that only None is assigned to."""
     assigned: dict[str, bool] = {}
-    for found in ast.walk(node):
+    for found in walked(node):
         if isinstance(found, ast.Assign):
             none = isinstance(found.value, ast.Constant) and found.value.value is None
             for target in found.targets:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from gradtool.adapters.common.parsed_source import own_source
+from gradtool.adapters.common.parsed_source import own_source, walked
 
 
 class Helper(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ def helpers_of(
     own = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
     own |= {f"{cls.name}.{e.name}": e for e in cls.body if isinstance(e, ast.FunctionDef)}
     found = {}
-    for call in ast.walk(forward):
+    for call in walked(forward):
         name = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
         if name in own:
             found[name] = Helper(own[name], ast.get_source_segment(text, own[name]) or "")
@@ -70,7 +70,7 @@ def _imported(function: Any, levels: int) -> Helper | None:
     text, node = definition(function) if function is not None and levels else ("", None)
     if not isinstance(node, ast.FunctionDef):
         return None
-    calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+    calls = (each for each in walked(node) if isinstance(each, ast.Call))
     names = dict.fromkeys(ast.unparse(each.func) for each in calls)
     made = {name: _imported(called(name, function.__globals__), levels - 1) for name in names}
     return Helper(node, text, {name: each for name, each in made.items() if each is not None})

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
+from gradtool.adapters.common.parsed_source import walked
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _TEST, _RANGE, _CALL, _NUMBER, _OTHER = "test", "range", "call", "number", "other"
@@ -74,8 +76,8 @@ def plain_uses(
         stand_for = {**seen.kept, **_aliases(backward, seen.kept)}
         for name, kind in _uses(backward, {}, stand_for):
             seen.kinds.setdefault(name, set()).add(kind)
-        attributes = _attributes(ast.walk(backward), stand_for)
-        called_in = (each.func for each in ast.walk(backward) if isinstance(each, ast.Call))
+        attributes = _attributes(walked(backward), stand_for)
+        called_in = (each.func for each in walked(backward) if isinstance(each, ast.Call))
         methods = _attributes(called_in, stand_for)
         # If forward calls one too, this one may be its derivative.
         others, adjoints = _called_in_backward(backward, stand_for)
@@ -113,7 +115,7 @@ def _uses(
     others = (value for _, value in _renamed(node))
     renamed = {id(value) for value in (*others, *together.values())}
     ends = {id(end) for end in _shifted_ends(node)}
-    for parent in ast.walk(node):
+    for parent in walked(node):
         for child in ast.iter_child_nodes(parent):
             name = _name(child, names)
             if name is None or id(child) in renamed or _keeps(parent, child, kept):
@@ -123,7 +125,7 @@ def _uses(
 
 def _shifted_ends(node: FunctionNode) -> Iterator[ast.BinOp]:
     """Yield the ends of ranges that are a number away from a name: ``range(1, steps + 1)``."""
-    for call in ast.walk(node):
+    for call in walked(node):
         match call:
             case ast.Call(func=ast.Name(id="range"), args=ends):
                 for end in ends:
@@ -161,7 +163,7 @@ def _aliases(node: FunctionNode, kept: Mapping[str, str]) -> dict[str, str]:
 
 def _renamed(node: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
     """Yield local names with what they are given, also by ``a, b = ctx.a, ctx.b``."""
-    assignments = (each for each in ast.walk(node) if isinstance(each, ast.Assign))
+    assignments = (each for each in walked(node) if isinstance(each, ast.Assign))
     for found in assignments:
         for target in found.targets:
             pairs = _pairs(target, found.value)
@@ -170,7 +172,7 @@ def _renamed(node: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
 
 def _kept_together(node: FunctionNode) -> Iterator[tuple[str, ast.Name]]:
     """Yield attributes with the names that ``ctx.a, ctx.b = a, b`` gives them."""
-    for found in ast.walk(node):
+    for found in walked(node):
         if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple):
             for target, value in _pairs(found.targets[0], found.value):
                 if isinstance(target, ast.Attribute) and isinstance(value, ast.Name):
@@ -200,11 +202,11 @@ def _called_in_backward(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Functions that compute from anything but a cotangent, and those that compute from one."""
     cotangents = {argument.arg for argument in backward.args.args[1:]}
-    for node in ast.walk(backward):
+    for node in walked(backward):
         if isinstance(node, ast.Assign) and _names(node.value) & cotangents:
             cotangents.update(*map(_names, node.targets))
     found: dict[bool, set[str]] = {False: set(), True: set()}
-    for call in ast.walk(backward):
+    for call in walked(backward):
         if isinstance(call, ast.Call) and ast.unparse(call.func) in stand_for:
             of_cotangent = any(_names(argument) & cotangents for argument in call.args)
             found[of_cotangent].add(stand_for[ast.unparse(call.func)])
@@ -215,14 +217,14 @@ def _called_with_saved(backward: FunctionNode, stand_for: Mapping[str, str]) -> 
     """Functions that get a tensor which forward saved."""
     saved = {
         name
-        for node in ast.walk(backward)
+        for node in walked(backward)
         if isinstance(node, ast.Assign) and ast.unparse(node.value).endswith(".saved_tensors")
         for target in node.targets
         for name in _names(target)
     }
     return frozenset(
         stand_for[ast.unparse(call.func)]
-        for call in ast.walk(backward)
+        for call in walked(backward)
         if isinstance(call, ast.Call) and ast.unparse(call.func) in stand_for
         if any(_names(argument) & saved for argument in call.args)
     )

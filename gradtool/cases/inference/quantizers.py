@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.bounds import clamp_bounds
 
 Range = tuple[float, float]
@@ -33,7 +34,7 @@ def ranges_of_quantizers(node: ast.AST, names: Collection[str]) -> dict[str, Ran
     """The ranges of steps, and of offsets that are added before a clamp to the levels."""
     found: dict[str, Range] = {}
     divisors = _Traced(node, _divisor, names)
-    for call in ast.walk(node):
+    for call in walked(node):
         if _rounds(call):
             found |= dict.fromkeys(divisors.within(call), _STEP)
     addends = _Traced(node, _addend, names)
@@ -46,7 +47,7 @@ def ranges_of_quantizers(node: ast.AST, names: Collection[str]) -> dict[str, Ran
 def _clamps(node: ast.AST, names: Collection[str]) -> Iterator[tuple[ast.Call, int, str]]:
     """Yield clamps of what was rounded to a whole number and a parameter, with both."""
     rounded = _Traced(node, lambda each: "rounded" if _rounds(each) else None, {"rounded"})
-    for call in ast.walk(node):
+    for call in walked(node):
         if isinstance(call, ast.Call) and _called(call) in _CLAMPS and rounded.within(call):
             for low, high in clamp_bounds(ast.Expression(call), names):
                 if isinstance(low, float) and low.is_integer() and high in names:
@@ -60,7 +61,7 @@ class _Traced:
         self._mark = mark
         self._of = of
         self._by_name: dict[str, set[str]] = {}
-        for found in ast.walk(body):
+        for found in walked(body):
             match found:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in of:
                     self._by_name.setdefault(name, set()).update(self.within(value))

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.helpers import Helper
 
 _INDEXING = {
@@ -110,7 +111,7 @@ def read_uses(node: ast.AST, names: tuple[str, ...], text: str) -> dict[str, Use
     uses = {name: Use() for name in names}
     node = _by_their_names(node, names)
     counted = dict.fromkeys(names, 0)
-    for found in ast.walk(node):
+    for found in walked(node):
         if isinstance(found, ast.Name) and found.id in counted:
             counted[found.id] += 1
         _seen(uses, found)
@@ -139,7 +140,7 @@ def _by_their_names(node: ast.AST, names: Collection[str]) -> ast.AST:
     """The body with ``ctx.mode == "a"`` as ``mode == "a"`` where forward keeps a parameter so."""
     kept = {
         ast.unparse(target): found.value.id
-        for found in ast.walk(node)
+        for found in walked(node)
         if isinstance(found, ast.Assign)
         and isinstance(found.value, ast.Name)
         and found.value.id in names
@@ -160,7 +161,7 @@ def _by_their_names(node: ast.AST, names: Collection[str]) -> ast.AST:
 
 def merge_helpers(uses: dict[str, Use], node: ast.AST, helpers: Mapping[str, Helper]) -> None:
     """Add the uses in helpers, and as an index in those that these call, by their names."""
-    for found in ast.walk(node):
+    for found in walked(node):
         if not isinstance(found, ast.Call):
             continue
         helper = helpers.get(ast.unparse(found.func))
@@ -184,7 +185,7 @@ def merge_kept(uses: dict[str, Use], bodies: Iterable[ast.FunctionDef]) -> None:
     for body in bodies:
         kept = tuple(
             each.id
-            for node in ast.walk(body)
+            for node in walked(body)
             if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("ctx.")
             for target in node.targets
             for each in ast.walk(target)
@@ -229,7 +230,7 @@ def _kept(node: ast.AST, name: str) -> int:
         and isinstance(found.value, ast.Name)
         and found.value.id == name
         and all(isinstance(target, ast.Attribute) for target in found.targets)
-        for found in ast.walk(node)
+        for found in walked(node)
     )
 
 
@@ -477,7 +478,7 @@ def _method(uses: dict[str, Use], node: ast.Call, owner: ast.expr, method: str) 
 def _computed_matrices(uses: dict[str, Use], node: ast.AST) -> None:
     """Read what kind of matrix is computed from a parameter: ``cholesky(0.5 * (k + k.mT))``."""
     sources = _sources(uses, node)
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.Call(func=called, args=[matrix, *_]):
                 kind = _kind_of_matrix(_name_of(called))
@@ -498,7 +499,7 @@ def _name_of(called: ast.expr) -> str:
 def _with_identity_added(uses: Mapping[str, Use], node: ast.AST) -> Iterator[str]:
     """Yield the parameters ``a`` of ``torch.eye(a.shape[-1]) + a``, which are square."""
     identities: dict[str, ast.expr] = {}
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 identities[name] = value
@@ -514,7 +515,7 @@ def _with_identity_added(uses: Mapping[str, Use], node: ast.AST) -> Iterator[str
 def _sources(uses: Mapping[str, Use], node: ast.AST) -> dict[str, str]:
     """The parameter from which each local name is computed, if from a single one."""
     sources = {name: name for name in uses}
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 roots = {sources[each] for each in _names(value) if each in sources}
@@ -532,10 +533,10 @@ def _of_sparse_places(uses: Mapping[str, Use], node: ast.AST) -> Iterator[str]:
     sources = _sources(uses, node)
     values = {
         each.targets[0].id: each.value
-        for each in ast.walk(node)
+        for each in walked(node)
         if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
     }
-    for found in ast.walk(node):
+    for found in walked(node):
         if isinstance(found, ast.Call) and _name_of(found.func) in _SPARSE:
             named = [each.value for each in found.keywords if str(each.arg).endswith("indices")]
             for places in named or found.args[:1]:
@@ -551,7 +552,7 @@ def _with_rooted_eigenvalues(uses: Mapping[str, Use], node: ast.AST) -> set[str]
     """The parameters of whose eigenvalues a root or a logarithm is taken."""
     sources = _sources(uses, node)
     eigenvalues: dict[str, set[str]] = {}
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.Assign(
                 targets=[ast.Tuple(elts=[ast.Name(id=values), _])],
@@ -559,7 +560,7 @@ def _with_rooted_eigenvalues(uses: Mapping[str, Use], node: ast.AST) -> set[str]
             ) if _name_of(called) in _SYMMETRIC:
                 eigenvalues[values] = {sources[each] for each in _names(matrix) if each in sources}
     rooted = set[str]()
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.Call(func=ast.Attribute(attr=method)) if method in _OF_POSITIVE:
                 for name in _names(found):

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.explore.reading.names import is_guard
 from gradtool.explore.reading.source import forward_names, nodes, trees
 
@@ -210,7 +211,7 @@ def floors_of_logarithms(function: Any) -> set[float]:
     found: set[float] = set()
     for tree in trees(getattr(function, "forward", function)):
         limited = dict(_limited(tree, function))
-        for node in ast.walk(tree):
+        for node in walked(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 if node.func.attr not in _LOGARITHMS:
                     continue
@@ -223,7 +224,7 @@ def floors_of_logarithms(function: Any) -> set[float]:
 
 def _limited(tree: ast.AST, function: Any) -> Iterator[tuple[str, list[float]]]:
     """The variables that hold something limited, with its limits."""
-    for node in ast.walk(tree):
+    for node in walked(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 yield name, list(_limits_within(value, function))

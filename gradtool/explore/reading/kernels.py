@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.helpers import called, definition
 
 
@@ -22,7 +23,7 @@ def documentation_of_kernels(function: Any) -> str:
 
 
 def _documentations(node: ast.AST, own: list[str], visible: Mapping[str, Any]) -> Iterator[str]:
-    for call in ast.walk(node):
+    for call in walked(node):
         if not isinstance(call, ast.Call) or not call.args:
             continue
         given = [each.id for each in call.args if isinstance(each, ast.Name) and each.id in own]

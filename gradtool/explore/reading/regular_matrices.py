@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.explore.point import Point
 from gradtool.verify.protocol.observation import Array
 
@@ -35,7 +36,7 @@ def kept_regular(case: Point, methods: Iterable[ast.AST]) -> Iterator[Callable[[
 
 
 def _decomposes(method: ast.AST) -> bool:
-    called = (node.func for node in ast.walk(method) if isinstance(node, ast.Call))
+    called = (node.func for node in walked(method) if isinstance(node, ast.Call))
     return any(_DECOMPOSES.fullmatch(getattr(each, "attr", "")) for each in called)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.buffers import is_of_the_engine
-from gradtool.adapters.common.parsed_source import own_source
+from gradtool.adapters.common.parsed_source import own_source, walked
 from gradtool.explore.reading.names import is_block
 from gradtool.explore.reading.wording import speaks_of_parity, wording
 
@@ -63,7 +63,7 @@ def trees(function: Any) -> tuple[ast.AST, ...]:
 @lru_cache(maxsize=64)
 def nodes(function: Any) -> tuple[ast.AST, ...]:
     """All parts of `trees`, one tree after the other."""
-    return tuple(node for tree in trees(function) for node in ast.walk(tree))
+    return tuple(node for tree in trees(function) for node in walked(tree))
 
 
 def slices_by_name(function: Any) -> bool:
@@ -271,7 +271,7 @@ def _takes_pairs(tree: ast.AST) -> bool:
     """
     slices = [
         node
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, ast.Slice)
         and isinstance(node.step, ast.Constant)
         and node.step.value == 2

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.shapes.facts import ShapeFacts
 
 _CONVOLUTION = re.compile(r"conv(_transpose)?([123])d")
@@ -20,7 +21,7 @@ def read_operands(facts: ShapeFacts, forward: ast.AST, bodies: Iterable[ast.AST]
     A product of matrices shows their common extent only if some method transposes both: others
     may be batches of them.
     """
-    for call in ast.walk(forward):
+    for call in walked(forward):
         if isinstance(call, ast.Call):
             _convolved(facts, call)
     turned = {name for body in bodies for name in _transposed(body)} & set(facts.names)
@@ -64,7 +65,7 @@ def _may_be_ungrouped(facts: ShapeFacts, call: ast.Call) -> bool:
 
 def _transposed(body: ast.AST) -> Iterator[str]:
     """Yield the names ``x`` of ``x.T``, ``x.mT`` and ``x.t()``."""
-    for node in ast.walk(body):
+    for node in walked(body):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr="T" | "mT" | "t"):
                 yield name
@@ -79,12 +80,12 @@ def _product(node: ast.AST) -> tuple[str, str] | None:
 
 
 def _multiplied(body: ast.AST) -> Iterator[tuple[str, str]]:
-    yield from (found for node in ast.walk(body) if (found := _product(node)))
+    yield from (found for node in walked(body) if (found := _product(node)))
 
 
 def _alike(body: ast.AST) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Yield pairs of products that are combined entry by entry."""
-    for node in ast.walk(body):
+    for node in walked(body):
         match node:
             case ast.BinOp(left=one, op=ast.Mult() | ast.Add() | ast.Sub(), right=other):
                 left, right = _product(one), _product(other)

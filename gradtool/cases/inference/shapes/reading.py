@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.guards.conditions import Condition, conditions
 from gradtool.cases.inference.helpers import Helper
 from gradtool.cases.inference.shapes.facts import Extent, ShapeFacts
@@ -25,7 +26,7 @@ def read_shapes(
     What a helper states of its parameters holds for what forward passes to it.
     """
     facts = ShapeFacts(names)
-    for found in ast.walk(node):
+    for found in walked(node):
         if isinstance(found, ast.Assign) and len(found.targets) == 1:
             _unpacked(facts, found.targets[0], found.value)
     for condition in _required(node):
@@ -37,7 +38,7 @@ def read_shapes(
     for name, rank in _indexed(node):
         if rank > 1:
             facts.at_least(name, rank)
-    for found in ast.walk(node) if helpers else ():
+    for found in walked(node) if helpers else ():
         if isinstance(found, ast.Call) and (helper := (helpers or {}).get(ast.unparse(found.func))):
             _of_helper(facts, found, helper)
     return facts
@@ -72,7 +73,7 @@ def _passed(call: ast.Call, names: Sequence[str]) -> Iterator[tuple[str, ast.exp
 
 def _contracted(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield names with their letters in ``einsum("bnd,de->bne", x, w)``."""
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.Call(
                 func=ast.Attribute(attr="einsum") | ast.Name(id="einsum"),
@@ -86,7 +87,7 @@ def _contracted(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 def _indexed(node: ast.AST) -> Iterator[tuple[str, int]]:
     """Yield names with the number of dimensions that an index has: three for ``x[:, 0, ...]``."""
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=parts)):
                 added = [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
@@ -95,7 +96,7 @@ def _indexed(node: ast.AST) -> Iterator[tuple[str, int]]:
 
 def _required(node: ast.AST) -> Iterator[Condition]:
     """Yield what has to hold: what is asserted, or is not so where an ``if`` raises."""
-    for found in ast.walk(node):
+    for found in walked(node):
         match found:
             case ast.Assert(test=test):
                 yield from conditions(test, holds=True)
