@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from typing import Annotated, Any, cast
 
 import typer
 
-from gradtool.cli.commands.check import check
-from gradtool.cli.commands.config import config
-from gradtool.cli.commands.derive import derive
-from gradtool.cli.commands.doctor import doctor
-from gradtool.cli.commands.explain import explain
-from gradtool.cli.commands.init import init
-from gradtool.cli.commands.merge import merge
-from gradtool.cli.commands.profile import profile
-from gradtool.cli.commands.profile_transfer import profile_transfer
-from gradtool.cli.commands.record import SETTINGS as RECORD_SETTINGS
-from gradtool.cli.commands.record import record
-from gradtool.cli.commands.run import SETTINGS as RUN_SETTINGS
-from gradtool.cli.commands.run import run
-from gradtool.cli.commands.schema import schema
 from gradtool.cli.completion import after_colons
 from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
@@ -38,30 +25,40 @@ _ParseError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 _COMPLETION = "_GRADTOOL_COMPLETE"
 """The variable by which a shell asks for completions."""
 
-app = typer.Typer(
-    name="gradtool",
-    help="Check hand-written gradients before they merge.",
-    cls=ProgramHelp,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+COMMANDS = (
+    "check",
+    "config",
+    "derive",
+    "doctor",
+    "explain",
+    "init",
+    "merge",
+    "profile",
+    "profile-transfer",
+    "record",
+    "run",
+    "schema",
 )
-_SETTINGS = {record: RECORD_SETTINGS, run: RUN_SETTINGS}
-for _command in (
-    check,
-    config,
-    derive,
-    doctor,
-    explain,
-    init,
-    merge,
-    profile,
-    profile_transfer,
-    record,
-    run,
-    schema,
-):
-    app.command(cls=CommandHelp, context_settings=_SETTINGS.get(_command))(_command)
+"""Each is a function in a module of its name."""
+
+
+def program(commands: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The program with some of its commands, since it takes a while to declare them all."""
+    app = typer.Typer(
+        name="gradtool",
+        help="Check hand-written gradients before they merge.",
+        cls=ProgramHelp,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for command in commands:
+        name = command.replace("-", "_")
+        module = importlib.import_module(f"gradtool.cli.commands.{name}")
+        settings = getattr(module, "SETTINGS", None)
+        app.command(cls=CommandHelp, context_settings=settings)(getattr(module, name))
+    return app
 
 
 def _print_version(is_given: bool) -> None:
@@ -70,7 +67,6 @@ def _print_version(is_given: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool,
@@ -139,7 +135,9 @@ def _parse(arguments: list[str], command: str) -> Any:
     # Parsing only: the work runs later, outside this block, and prints for itself.
     with redirect_stdout(io.StringIO()) as printed:
         try:
-            work = app(arguments, prog_name="gradtool", standalone_mode=False, obj=command)
+            work = program(_wanted(arguments))(
+                arguments, prog_name="gradtool", standalone_mode=False, obj=command
+            )
         except SystemExit as end:  # Completion, for which Typer ends the process.
             work = int(end.code or 0)
     text = printed.getvalue()
@@ -148,6 +146,12 @@ def _parse(arguments: list[str], command: str) -> Any:
     with streams.reader_may_leave(sys.stdout):
         sys.stdout.write(text)
     return work
+
+
+def _wanted(arguments: list[str]) -> Iterable[str]:
+    """Return the command that the arguments name; where they name none, all for the help."""
+    named = [name for name in arguments[:1] if name in COMMANDS]
+    return COMMANDS if _COMPLETION in os.environ else named or COMMANDS
 
 
 def _verbose(arguments: list[str]) -> bool:

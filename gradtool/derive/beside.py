@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -49,7 +49,7 @@ def wrong_beside(planned: PlannedFunction, made: Any) -> Beside | None:
     settings = planned.unit.settings
     if settings.explore == "off" or not settings.witness:
         return None
-    checkable = replace(planned.checkable, obj=made)
+    checkable = structs.replace(planned.checkable, obj=made)
     try:
         with (
             user_code(settings, checkable.folder),

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from gradtool.adapters.common.binding import bind, names_of, parameters_of
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.library import library
@@ -68,7 +70,7 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
         if found is None:
             break
         added = found.as_case(f"explored{number}")
-        planned = replace(planned, cases=[*planned.cases, added])
+        planned = structs.replace(planned, cases=[*planned.cases, added])
         try:
             derived = _passing(planned, wanted)
         except NotDerivable:
@@ -195,7 +197,7 @@ def compiled(cls: Any, text: str) -> Any:
 
 def faults(planned: PlannedFunction, made: Any) -> list[str]:
     """Return what the check finds wrong with a class at the cases of a Function."""
-    checkable = replace(planned.checkable, obj=made)
+    checkable = structs.replace(planned.checkable, obj=made)
     found: list[str] = []
     for case in planned.cases:
         checked = check_case(planned.unit, checkable, case, planned.unit.settings.timeout)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from gradtool.cli.app import app
+from gradtool.cli.app import program
 from gradtool.cli.help import CommandHelp
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +42,7 @@ def test_cube():
 
 
 def _examples() -> list[str]:
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(program())
     context = typer.Context(group, info_name="gradtool")
     commands = [group.get_command(context, name) for name in group.list_commands(context)]
     return [line for each in commands if isinstance(each, CommandHelp) for line in each.examples]

@@ -119,7 +119,8 @@ def _stand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "gradtool.run.runner", stand)
     monkeypatch.setattr(gradtool.run, "runner", stand, raising=False)
     # Typer would describe all commands anew for every input.
-    monkeypatch.setattr(command_line, "app", typer.main.get_command(command_line.app))
+    command = typer.main.get_command(command_line.program())
+    monkeypatch.setattr(command_line, "program", lambda _: command)
     Path("ops.py").write_text("X = 1\n")
     yield
     assert not list(tmp_path.glob("gradtool-crash-*"))

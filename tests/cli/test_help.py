@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.cli.app import app, main
+from gradtool.cli.app import COMMANDS, main
 from gradtool.cli.completion import functions_in, nodes, reports, rules
 from gradtool.package import DOCS
 from gradtool.verify.rules import NAMES, RULES, codes
 
-COMMANDS = sorted(
-    command.name or command.callback.__name__.replace("_", "-")  # type: ignore[union-attr]
-    for command in app.registered_commands
-)
 ROOT = Path(__file__).parents[2]
 
 

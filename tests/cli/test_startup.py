@@ -56,6 +56,11 @@ def test_the_test_above_can_fail() -> None:
     assert loaded == ["numpy"]
 
 
+def test_a_command_loads_no_other() -> None:
+    others = "[name for name in sys.modules if name.startswith('gradtool.cli.commands.')]"
+    imported(["schema", "report"], set(), extra=f"assert len({others}) == 1, {others}")
+
+
 def test_version_prints_the_version() -> None:
     out, _ = imported(["--version"], {"numpy"})
     assert out == f"gradtool {gradtool.__version__}\n"

@@ -11,7 +11,7 @@ import typer
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from gradtool.cli.app import app  # noqa: E402 - of this repository, wherever it is run
+from gradtool.cli.app import program  # noqa: E402 - of this repository, wherever it is run
 from gradtool.cli.help import CommandHelp  # noqa: E402
 
 PAGE = ROOT / "docs" / "cli.md"
@@ -38,7 +38,7 @@ def pages() -> dict[Path, str]:
 
 def page() -> str:
     """The page."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(program())
     context = typer.Context(group, info_name="gradtool", **group.context_settings)
     commands = [group.get_command(context, name) for name in group.list_commands(context)]
     rows = [f"| [{each.name}](#gradtool-{each.name}) | {_cell(each.help)} |" for each in commands]
