@@ -452,7 +452,8 @@ def test_the_package_that_a_caller_needs_is_named(tmp_path: Path) -> None:
 
 def test_the_file_that_a_caller_needs_is_named(tmp_path: Path) -> None:
     text = CALLED.replace("from no_such_meshes import refine\n", "")
-    text = text.replace("refine(x, levels)", "open('no_such_folder/mesh.npz')")
+    text = text.replace("refine(x, levels)", "mesh_of(levels)")
+    text += "def mesh_of(levels):\n    return open('no_such_folder/mesh.npz')\n"
     (tmp_path / "refined.py").write_text(text)
     found = check(check_options(paths=(str(tmp_path / "refined.py"),))).findings()
     (finding,) = (each for each in found if each.rule == "GT002")
