@@ -91,10 +91,7 @@ class Sealed:
         own = {name: sys.modules[name] for name in sorted(sys.modules) if _is_ours(name)}
         for name, module in own.items():
             self._members(name, _public(module))
-        self._by_module: dict[int, list[FunctionType]] = {}
-        """Own functions, by the id of their globals."""
-        for function in self.functions:
-            self._by_module.setdefault(id(function.__globals__), []).append(function)
+        self._own = tuple(self.functions)
         for name, module in own.items():
             self._module(name, module)
         callers = [each for each in self.functions if _is_caller(each)]
@@ -126,7 +123,8 @@ class Sealed:
 
     def _is_rebound(self, name: str, names: Mapping[str, object]) -> bool:
         """Return True for a name that a function of the module declares `global`: its own state."""
-        return any(_stores(each, name) for each in _code_in(self._by_module.get(id(names), ())))
+        of_module = [each for each in self._own if each.__globals__ is names]
+        return any(_stores(each, name) for each in _code_in(of_module))
 
     def _members(self, label: str, names: Iterable[tuple[str, Any]]) -> None:
         """Cover what names of a module, class or object stand for."""
@@ -145,27 +143,9 @@ class Sealed:
         if type(value) in _PLAIN or id(value) in self._seen:
             return
         self._seen.add(id(value))
-        if isinstance(value, FunctionType):
-            self._function(label, value)
-        elif isinstance(value, type):
-            self._class(label, value)
-        elif type(value) is dict:
-            self._table(label, value)
-        elif isinstance(value, _COLLECTIONS):
-            for each in value:
-                if type(each) not in _PLAIN:  # Most are.
-                    self._value(label, each)
-        elif isinstance(value, Enum):
-            self._space(label, vars(value), _everything)
-        elif isinstance(value, msgspec.Struct):
-            self._members(label, [(key, getattr(value, key)) for key in value.__struct_fields__])
-        elif type(value).__module__.startswith("gradtool"):
-            self._object(label, value)
-        else:
-            for name in _HOLDING:
-                inner = getattr(type(value), name, None) and getattr(value, name, None)
-                if isinstance(inner, FunctionType):
-                    self._value(label, inner)
+        visit = _visit_of(type(value))  # type: ignore[arg-type]  # a class can be hashed
+        if visit is not None:
+            visit(self, label, value)
 
     def _function(self, label: str, function: FunctionType) -> None:
         self.functions.append(function)
@@ -197,6 +177,23 @@ class Sealed:
         self._members(label, [each for each in names.items() if covers(*each)])
         for base in cls.__mro__[1:] if is_own else ():
             self._value(f"{base.__module__}.{base.__qualname__}", base)
+
+    def _collection(self, label: str, values: Iterable[Any]) -> None:
+        for each in values:
+            if type(each) not in _PLAIN:  # Most are.
+                self._value(label, each)
+
+    def _member_of_enum(self, label: str, value: Enum) -> None:
+        self._space(label, vars(value), _everything)
+
+    def _record(self, label: str, value: msgspec.Struct) -> None:
+        self._members(label, [(key, getattr(value, key)) for key in value.__struct_fields__])
+
+    def _holder(self, label: str, value: Any) -> None:
+        for name in _HOLDING:
+            inner = getattr(type(value), name, None) and getattr(value, name, None)
+            if isinstance(inner, FunctionType):
+                self._value(label, inner)
 
     def _table(self, label: str, table: dict[Any, Any]) -> None:
         keys = [key for key, value in table.items() if _is_code(value)]
@@ -244,6 +241,29 @@ class Sealed:
         }
         self._space(module.__name__, vars(module), lambda key, _: key in covered)
         self._members(module.__name__, covered.items())
+
+
+Visit = Callable[[Sealed, str, Any], None]
+
+
+@functools.cache
+def _visit_of(kind: type) -> Visit | None:
+    """Return what covers an object of that type; None where there is nothing in it to cover."""
+    visits: tuple[tuple[Any, Visit], ...] = (
+        (FunctionType, Sealed._function),
+        (type, Sealed._class),
+        (_COLLECTIONS, Sealed._collection),
+        (Enum, Sealed._member_of_enum),
+        (msgspec.Struct, Sealed._record),
+    )
+    if kind is dict:
+        return Sealed._table
+    for kinds, visit in visits:
+        if issubclass(kind, kinds):
+            return visit
+    if kind.__module__.startswith("gradtool"):
+        return Sealed._object
+    return Sealed._holder if any(hasattr(kind, name) for name in _HOLDING) else None
 
 
 _BUILTINS = frozenset(vars(builtins))

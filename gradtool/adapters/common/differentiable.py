@@ -10,13 +10,11 @@ from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtool.adapters.common import batching, forward_mode
-from gradtool.adapters.common.alterations.altered_forward import AlteredForward
-from gradtool.adapters.common.alterations.repaired_method import RepairedMethod
 from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.calls import Calls, find_leak
@@ -52,6 +50,10 @@ from gradtool.verify.protocol.observation import (
     Step,
     Tangents,
 )
+
+if TYPE_CHECKING:
+    from gradtool.adapters.common.alterations.altered_forward import AlteredForward
+    from gradtool.adapters.common.alterations.repaired_method import RepairedMethod
 
 _Started = tuple[list[Any], Outputs]
 """The leaves of a graph, and the outputs of forward."""
@@ -202,6 +204,9 @@ class FunctionDifferentiable:
         """Return the forward at a point; that at the first one, the case itself, is kept."""
         if self._case_forward and self._case_forward[0] is primals:
             return self._case_forward[1]
+        # Loaded here, since only the explanation of a finding takes it.
+        from gradtool.adapters.common.alterations.altered_forward import AlteredForward
+
         made = AlteredForward(self._bound, primals)
         self._case_forward = self._case_forward or (primals, made)
         return made
@@ -235,7 +240,7 @@ class FunctionDifferentiable:
 
     @cached_property
     def _repaired(self) -> RepairedMethod:
-        return RepairedMethod(self._bound.cls, "backward", "vjp", with_helpers=True)
+        return self._method("backward", "vjp", with_helpers=True)
 
     def jvp_repairs(self, most: int) -> list[Repair]:
         """Return what may be replaced in jvp: the `most` plainest edits at most."""
@@ -251,7 +256,13 @@ class FunctionDifferentiable:
 
     @cached_property
     def _repaired_jvp(self) -> RepairedMethod:
-        return RepairedMethod(self._bound.cls, "jvp")
+        return self._method("jvp")
+
+    def _method(self, *names: str, with_helpers: bool = False) -> RepairedMethod:
+        """Return a method whose source can be edited."""
+        from gradtool.adapters.common.alterations.repaired_method import RepairedMethod
+
+        return RepairedMethod(self._bound.cls, *names, with_helpers=with_helpers)
 
     def through_rounding(self, primals: Primals) -> list[Evaluate]:
         """Return forward with the identity in the place of rounding; none if nothing is rounded."""
