@@ -15,7 +15,7 @@ from tests.options import check_options
 FOLDER = Path(__file__).parent / "published"
 
 RIGHT = {
-    "words": ["NamedSum"],
+    "words": ["NamedSum", "LaplaceKernel"],
     "bands": ["Reflect", "ReflectBack"],
     "guarded": [
         "PhaseRotation",
@@ -31,7 +31,7 @@ RIGHT = {
     "groups": ["Reduced", "HaloReduced", "Gathered"],
     "losses": ["NLLWithLabels", "MaskedHuber"],
     "attention": ["ScaledDotProduct", "Rotary", "MaskedSoftmax"],
-    "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast", "LogProbabilityOf"],
+    "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast", "LogProbabilityOf", "Shuffled"],
     "strings": ["PaddedDifference", "SumAlong", "Activation"],
     "quantisers": ["BoundedAffine", "Decay", "FixedPoint", "WindowOf"],
     "shapes": [

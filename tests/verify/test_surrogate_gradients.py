@@ -246,6 +246,13 @@ def test_a_value_may_come_with_a_gradient_that_was_computed_elsewhere(tmp_path):
     assert "a gradient attached to a value that was computed elsewhere" in finding.message
 
 
+def test_a_function_may_be_named_for_the_gradient_that_it_replaces(tmp_path):
+    text = OF_PAIR.format(forward="1 * y", backward="g, g", x="[1.0, -1.5, 2.0]", second="y")
+    assert {finding.rule for finding in findings(checked(tmp_path, text))} == {"GT101"}
+    text = text.replace("Maximum", "ReplaceGrad")
+    assert {finding.rule for finding in findings(checked(tmp_path, text))} == {"GT120"}
+
+
 @pytest.mark.parametrize(
     ("forward", "backward"),
     [("2 * x", "2 * g, 3 * g"), ("2 * x", "3 * g, 3 * g"), ("x.round() + y", "g, 3 * g")],

@@ -15,9 +15,20 @@ _UPPER = re.compile(r"(?P<of>.*_)?(max|maximum|high|upper|hi|ceil)" + _END)
 _BELOW, _ABOVE = (-1.0, -0.25), (0.25, 1.0)
 """Ranges for a lower and an upper bound, each on its side of most standard normal values."""
 
+_OF_SQUARES = (0.25, 2.0)
+"""Range for a squared distance, whose root may be taken."""
+
+
+_SQUARED_DISTANCE = re.compile(
+    r"(d|dist|distance)s?2|(d|r|dist|distance|radius)s?_?sq(uared?)?"
+    r"|sq(uared?)?_?(d|r|dist|distance|radius|radii)s?"
+)
+
 
 def side(name: str) -> tuple[float, float] | None:
-    """Return a range for a bound by its name; None for others."""
+    """Return a range for a bound or a squared distance by its name; None for others."""
+    if _SQUARED_DISTANCE.fullmatch(name):
+        return _OF_SQUARES
     if _LOWER.fullmatch(name):
         return _BELOW
     return _ABOVE if _UPPER.fullmatch(name) else None

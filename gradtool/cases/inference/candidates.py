@@ -142,7 +142,7 @@ def _roles(parameter: inspect.Parameter, clues: Clues, among: Parameters) -> lis
     """Roles of `parameter`: an only one, or a ``k`` next to a ``q``, is always a tensor."""
     is_key = parameter.name == "k" and any(other.name == "q" for other in among)
     is_tensor = len(among) == 1 or is_key
-    return [tensor(clues.within.get(parameter.name))] if is_tensor else roles(parameter, clues)
+    return [tensor(clues.range_of(parameter.name))] if is_tensor else roles(parameter, clues)
 
 
 def _with_costs(found: Sequence[Role]) -> list[tuple[float, Role]]:

@@ -89,6 +89,11 @@ def places(count: int) -> dict[str, Any]:
     return {"dtype": "int64", "values": list(range(count))[::-1]}
 
 
+def permutation(count: int) -> dict[str, Any]:
+    """An index tensor with each entry once, which is not its own inverse."""
+    return {"dtype": "int64", "values": [*range(1, count), 0]}
+
+
 def is_floating(value: Any) -> bool:
     """Return True for a value that stands for a floating or complex tensor."""
     if not is_tensor(value):

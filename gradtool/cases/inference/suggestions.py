@@ -15,7 +15,7 @@ from typing import Any
 from gradtool.adapters.library import library
 from gradtool.cases.inference.annotations import class_of, evaluated, hashable
 from gradtool.cases.inference.constructors import constructed, made_by_functions, made_by_methods
-from gradtool.cases.inference.drafts import as_written, places
+from gradtool.cases.inference.drafts import as_written, permutation, places
 from gradtool.cases.inference.operators import (
     NEEDS_DEFINITE,
     Operator,
@@ -38,6 +38,7 @@ from gradtool.cases.inference.stand_ins import (
 from gradtool.cases.inference.uses import Use
 
 _LABELS = re.compile(r"(.*_)?labels?")
+_PERMUTATION = re.compile(r"(.*_)?perm(utation)?(_.*)?")
 
 _INSTANCES = 3
 """Objects of a class that are tried for a parameter annotated with it."""
@@ -309,8 +310,9 @@ def _indices(
     first = base[0] if base else 2
     # Longer than the tensor, so that some must repeat; one for each row where they are gathered.
     own = shape if shape is not None else (first if use.gathers or use.places else first + 2,)
-    if use.places and len(own) == 1:
-        yield places(own[0])
+    is_permutation = bool(_PERMUTATION.fullmatch(name))
+    if len(own) == 1 and (use.places or is_permutation):
+        yield permutation(own[0]) if is_permutation else places(own[0])
         return
     if name.endswith(("seqlens", "offsets", "ptr")):
         count = own[0] if len(own) == 1 else 3

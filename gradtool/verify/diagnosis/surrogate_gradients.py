@@ -51,6 +51,9 @@ _MEANS_TO_PASS = re.compile(
 )
 """Names of Functions whose gradient is meant to pass where the derivative is zero."""
 
+_MEANS_TO_REPLACE = re.compile(r"[Rr]eplaced?_?(for|the)?_?[Gg]rad")
+"""Names of Functions that return one argument, and give its gradient to another."""
+
 SAYS_PASSED = re.compile(r"straight[- ]?through|\bSTE\b|gradient of (the )?identity", re.IGNORECASE)
 """What a docstring says of a gradient that is meant to pass."""
 
@@ -112,12 +115,14 @@ def _kind_of_ignored(
     """Name the gradients of arguments on which forward does not depend; None for a mistake.
 
     A learnt slope is one of the surrogate alone. Where forward depends on no argument that gets a
-    gradient, a value and its gradient were computed elsewhere.
+    gradient, a value and its gradient were computed elsewhere. Beside one that it depends on, only
+    the name of the Function tells.
     """
     if any(kind in _OF_STEPS for kind in found.values()):
         return SURROGATE
     has_others = len(subject.function.arguments) > len(compared)
-    return ATTACHED if count == len(compared) and has_others else None
+    is_attached = count == len(compared) and has_others
+    return ATTACHED if is_attached or _MEANS_TO_REPLACE.search(subject.function.name) else None
 
 
 def _kind(subject: Subject, at: Derivatives, comparison: Comparison) -> str | None:

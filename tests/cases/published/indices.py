@@ -114,3 +114,19 @@ class LogProbabilityOf(Function):
     def backward(ctx, grad_output):
         log_prob, target = ctx.saved_tensors
         return (log_prob.exp() * -grad_output).scatter_add(1, target, grad_output), None
+
+
+class Shuffled(Function):
+    """Columns in another order; their gradients are put back, and none is summed."""
+
+    @staticmethod
+    def forward(ctx, x, permutation):
+        ctx.save_for_backward(permutation)
+        return x[:, permutation]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (permutation,) = ctx.saved_tensors
+        grad = torch.empty_like(grad_output)
+        grad[:, permutation] = grad_output
+        return grad, None

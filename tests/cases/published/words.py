@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch.autograd import Function
 
 
@@ -19,3 +20,19 @@ class NamedSum(Function):
     def backward(ctx, grad):
         first, second = (ctx.scales[name] * grad for name in ctx.names)
         return None, None, first, second
+
+
+class LaplaceKernel(Function):
+    """A kernel of squared distances, which rounding may leave a little below zero."""
+
+    @staticmethod
+    def forward(ctx, d2):
+        distance = d2.abs().sqrt()
+        kernel = torch.exp(-distance)
+        ctx.save_for_backward(distance, kernel)
+        return kernel
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        distance, kernel = ctx.saved_tensors
+        return -grad_output * kernel / (2 * distance)
