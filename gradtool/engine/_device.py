@@ -6,7 +6,10 @@ from typing import Any, ClassVar
 
 
 class device:
-    """A place for tensors: ``cpu``, ``cuda`` or ``cuda:1``."""
+    """A place for tensors: ``cpu``, ``cuda`` or ``cuda:1``.
+
+    Others of PyTorch's can be named, but hold no tensors here.
+    """
 
     __slots__ = ("index", "type")
 
@@ -18,11 +21,9 @@ class device:
             self.type, self.index = type.type, type.index
             return
         name, _, number = type.partition(":")
-        if name not in ("cpu", "cuda"):
+        if name not in _TYPES:
             raise RuntimeError(
-                "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, "
-                "fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone "
-                f"device type at start of device string: {type}"
+                f"Expected one of {', '.join(_TYPES)} device type at start of device string: {type}"
             )
         if number and not number.isdigit():
             raise RuntimeError(f"Invalid device string: '{type}'")
@@ -52,6 +53,11 @@ class device:
         index = "" if self.index is None else f", index={self.index}"
         return f"device(type='{self.type}'{index})"
 
+
+_TYPES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga",
+    "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
 
 CPU = device("cpu")
 

@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 import gradtool.engine
+from gradtool.engine._placeholder import EngineLacksError
 
 
 def test_limits_are_those_of_the_dtype(torch: ModuleType) -> None:
@@ -19,6 +20,18 @@ def test_limits_are_those_of_the_dtype(torch: ModuleType) -> None:
         torch.finfo(torch.int64)
     with pytest.raises(TypeError, match="iinfo"):
         torch.iinfo(torch.float32)
+
+
+def test_devices_of_pytorch_can_be_named_but_hold_no_tensors() -> None:
+    engine = gradtool.engine
+    meta = engine.device("meta")
+    assert (meta.type, str(engine.device("xpu:1"))) == ("meta", "xpu:1")
+    with pytest.raises(EngineLacksError, match=r"torch\.device\('meta'\)"):
+        engine.zeros(2, device=meta)
+    with pytest.raises(EngineLacksError), meta:
+        engine.zeros(2)
+    with pytest.raises(EngineLacksError):
+        engine.zeros(2).to("mps")
 
 
 def test_functions_methods_and_their_aliases_can_be_keys_of_one_table(torch: ModuleType) -> None:

@@ -16,6 +16,7 @@ from gradtool.engine._device import device, get_default_device
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._placeholder import EngineLacksError
 from gradtool.engine._tensor import Tensor, to_numpy, wrap
 
 # ---- dtype, device and requires_grad of new tensors ------------------------------------------
@@ -25,12 +26,20 @@ Make = Callable[..., Any]
 
 
 def as_device(given: Any) -> device:
-    """A device, by its name, by the number of a CUDA device, or the default for None."""
+    """A device, by its name, by the number of a CUDA device, or the default for None.
+
+    Raises:
+        EngineLacksError: it is one that the engine cannot compute on.
+    """
     if given is None:
-        return get_default_device()
-    if isinstance(given, device):
-        return given
-    return _named_device("cuda", given) if isinstance(given, int) else _named_device(given)
+        found = get_default_device()
+    elif isinstance(given, device):
+        found = given
+    else:
+        found = _named_device("cuda", given) if isinstance(given, int) else _named_device(given)
+    if found.type not in ("cpu", "cuda"):
+        raise EngineLacksError(f"torch.device({str(found)!r})")
+    return found
 
 
 _named_device = functools.lru_cache(maxsize=64)(device)
