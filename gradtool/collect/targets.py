@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from gradtool.errors import UsageError
 from gradtool.results.paths import real_path, shown_path, split_node_id
@@ -19,8 +20,7 @@ Excluded = Callable[[Path], bool]
 """Returns True for a path that a walk skips."""
 
 
-@dataclass
-class Target:
+class Target(msgspec.Struct):
     """One file, and the Functions and cases of it to check."""
 
     path: Path
@@ -28,7 +28,7 @@ class Target:
     """The path as node ids spell it."""
     named: bool
     """The user named the file; it was not found by a walk."""
-    functions: dict[str, set[str]] = field(default_factory=dict)
+    functions: dict[str, set[str]] = {}
     """Names of Functions to their cases, an empty set for all."""
     whole: bool = False
     """Every Function of the file is to be checked, whether it is named or not."""

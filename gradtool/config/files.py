@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+import msgspec
 
 from gradtool.config.decoding import decode
 from gradtool.config.document import Document, Where
@@ -33,12 +34,11 @@ _NOTHING = Document(FILE_NAME, {"version": 1}, {})
 """Read if there is no file."""
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(msgspec.Struct, frozen=True):
     """A valid configuration file, or an empty one if there is no file."""
 
-    check: Defaults = field(default_factory=Defaults)
-    functions: Mapping[str, FunctionConfig] = field(default_factory=dict)
+    check: Defaults = msgspec.field(default_factory=Defaults)
+    functions: Mapping[str, FunctionConfig] = {}
     path: Path | None = None
     document: Document = _NOTHING
     """The document it was read from."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gradtool.config.decoding import spelled
 from gradtool.config.document import Document, Where
@@ -26,8 +27,7 @@ _STEP = re.compile(r"""\.?([^\W\d]\w*)|\[(\d{1,9})\]|\['([^']*)'\]|\["([^"]*)"\]
 _FORM = "check.timeout=120 or functions['ops.py::Square'].atol=1e-6"
 
 
-@dataclass(frozen=True)
-class Override:
+class Override(msgspec.Struct, frozen=True):
     """One value, and its place in the document."""
 
     where: Where

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from gradtool.config.document import Document, Where
@@ -71,8 +71,7 @@ def parse_document(text: str, name: str, *, has_lines: bool = True) -> Document:
         raise UsageError(f"{name} is nested too deeply") from None
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(msgspec.Struct, frozen=True):
     """Name of a text in messages."""
 
     name: str

@@ -7,7 +7,6 @@ new.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -18,8 +17,7 @@ from gradtool.results.report import Finding, Report, Severity
 FLAG = "--baseline-commit"
 
 
-@dataclass(frozen=True)
-class BaseFindings:
+class BaseFindings(msgspec.Struct, frozen=True):
     """The findings at another commit, in the files of a report that have new ones."""
 
     ref: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -55,8 +54,7 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     findings: tuple[Entry, ...]
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(msgspec.Struct, frozen=True):
     """The entries of a file, which need not exist yet."""
 
     path: Path
@@ -202,8 +200,7 @@ def is_whole(options: SelectionOptions) -> bool:
     return not any("::" in path for path in options.paths) and not any(parts)
 
 
-@dataclass(frozen=True)
-class _Checked:
+class _Checked(msgspec.Struct, frozen=True):
     report: Report
     baseline: Baseline
     is_whole: bool

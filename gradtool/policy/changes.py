@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -19,13 +18,12 @@ FunctionChange = Callable[[str, FunctionResult], FunctionResult]
 """Takes a Function with its node id."""
 
 
-@dataclass(frozen=True)
-class RunSettings:
+class RunSettings(msgspec.Struct, frozen=True):
     """The settings behind the results of a run, which a report does not hold."""
 
     units: Mapping[str, Unit]
     """By the node ids of their Functions."""
-    modules: Mapping[str, Settings] = field(default_factory=dict)
+    modules: Mapping[str, Settings] = {}
     """By the paths of the modules."""
     partial: frozenset[str] = frozenset()
     """Functions with cases that ``-k`` deselected."""

@@ -12,8 +12,9 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gradtool.collect.loader import LoadError, parse_source
 from gradtool.errors import UsageError
@@ -24,8 +25,7 @@ _IGNORE = re.compile(r"ignore\s*\[(?P<codes>[^\]]*)\]\s*(?P<reason>.*)")
 _FORM = "'# gradtool: ignore[GT505] reason'"
 
 
-@dataclass(frozen=True)
-class Comment:
+class Comment(msgspec.Struct, frozen=True):
     """One such comment, and the lines that it holds for."""
 
     rules: frozenset[str]
@@ -69,8 +69,7 @@ def _said(source: bytes) -> Iterator[tuple[int, str]]:
                 yield token.start[0], match["text"]
 
 
-@dataclass(frozen=True)
-class _Span:
+class _Span(msgspec.Struct, frozen=True):
     """The lines on which a comment may stand, and those that it then holds for."""
 
     first: int

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import msgspec
+from msgspec import structs
 
 from gradtool.policy.changes import Policy, RunSettings, add_notices
 from gradtool.results.fingerprint import fingerprints
@@ -80,8 +80,7 @@ def _folded_modules(
             yield msgspec.structs.replace(module, functions=tuple(functions))
 
 
-@dataclass(frozen=True)
-class _Fold:
+class _Fold(msgspec.Struct, frozen=True):
     """Folds the results of one Function with `total` seeds."""
 
     total: int
@@ -105,7 +104,7 @@ class _Fold:
         costs = [each.cost for _, each in results]
         _, first = results[0]
         owner = f"{node}[{first.name}]"
-        fold = replace(self, total=len(results))  # Those that an interrupt left time for.
+        fold = structs.replace(self, total=len(results))  # Those that an interrupt left time for.
         return msgspec.structs.replace(
             first,
             checks=fold.checks(owner, [(seed, each.checks) for seed, each in results]),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gradtool.results.evidence import Scalar
 from gradtool.results.report import JacobianBlock
@@ -12,8 +13,7 @@ _FEWEST_DIGITS = 4
 _MOST_DIGITS = 10
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """One entry, in as many digits as it takes to see that a wrong value is wrong."""
 
     analytic: str
@@ -22,8 +22,7 @@ class Cell:
     is_worst: bool
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """A part of a Jacobian: a label for each row and column, and a cell for each pair."""
 
     rows: tuple[str, ...]

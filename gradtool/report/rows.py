@@ -6,7 +6,8 @@ Tables list them and the summary counts them, so the two always agree.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from gradtool.report.verdicts import STOPPING, overall
 from gradtool.results.report import (
@@ -24,8 +25,7 @@ _ROW_OF_ITS_OWN = STOPPING | {Verdict.KNOWN}
 """Verdicts of a Function's or module's own checks that are listed beside its cases."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A case; without a case, a Function as a whole; without a Function, a module as a whole."""
 
     module: ModuleResult

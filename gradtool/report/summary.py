@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -259,12 +258,11 @@ def _skipped(listed: list[Row]) -> Iterator[str]:
         yield group.phrase(what, why)
 
 
-@dataclass
-class _Group:
+class _Group(msgspec.Struct):
     """The cases in which some rules were skipped for one reason."""
 
     cases: int = 0
-    rules: list[str] = field(default_factory=list)
+    rules: list[str] = []
 
     def add(self, rules: list[str]) -> None:
         self.cases += 1

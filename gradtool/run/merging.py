@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -14,8 +13,7 @@ from gradtool.regular_file import read_regular
 from gradtool.results.report import SCHEMA_VERSION, FunctionResult, ModuleResult, Report
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One report that was read, and from where."""
 
     name: str

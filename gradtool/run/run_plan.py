@@ -6,9 +6,10 @@ Nothing of the user's is imported here, and nothing that computes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gradtool.adapters.engines import TORCH
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit
@@ -29,17 +30,16 @@ from gradtool.results.report import CheckResult, Shard
 from gradtool.spelling import did_you_mean, nearest
 
 
-@dataclass
-class Module:
+class Module(msgspec.Struct):
     """A file of a run: why it could not be loaded, or what is to be checked of it."""
 
     shown: str
     settings: Settings
-    path: Path = field(default_factory=Path)
+    path: Path = msgspec.field(default_factory=Path)
     digest: str = ""
     """SHA-256 of its source as it was read before the run; empty if it could not be read."""
     problem: CheckResult | None = None
-    units: list[Unit] = field(default_factory=list)
+    units: list[Unit] = []
 
 
 class RunPlan:
@@ -235,12 +235,11 @@ _MAX_LISTED = 3
 """Files without a Function that are named; more are only counted."""
 
 
-@dataclass
-class _Names:
+class _Names(msgspec.Struct):
     """The Functions of all files that a configuration is for."""
 
     config: Config
-    defined: set[str] = field(default_factory=set)
+    defined: set[str] = set()
     is_complete: bool = True
     """Every file could be imported."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from pathlib import Path
 
 import msgspec
@@ -78,7 +77,7 @@ class Session:
         )
         scope = RunSettings(units={}, modules={module.shown: module.settings})
         (judged,) = apply([*policies_of_listing(scope), *self._history], raw).modules
-        return dataclasses.replace(module, problem=judged.checks[0])
+        return msgspec.structs.replace(module, problem=judged.checks[0])
 
     def listed(self, unit: Unit) -> FunctionResult:
         """A Function with its cases, none of them checked."""

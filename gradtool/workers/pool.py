@@ -9,9 +9,10 @@ import socket
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import inf
 from signal import SIGKILL
+
+import msgspec
 
 from gradtool.errors import UsageError
 from gradtool.workers import process_tree
@@ -299,8 +300,7 @@ def _is_open(selector: selectors.BaseSelector, source: socket.socket | int) -> b
     return source in selector.get_map()
 
 
-@dataclass
-class WorkerHandle:
+class WorkerHandle(msgspec.Struct):
     """One worker."""
 
     number: int
@@ -315,7 +315,7 @@ class WorkerHandle:
     garbled: bool = False
     leaving: bool = False
     """It is given no more jobs."""
-    _echo: Echo = field(default_factory=Echo)
+    _echo: Echo = msgspec.field(default_factory=Echo)
 
     def start(self, job: Job) -> None:
         """Give the worker a job."""

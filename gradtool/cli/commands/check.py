@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 import typer
+from msgspec import structs
 
 from gradtool.cli.exit_codes import ExitCode, collected_code, exit_code
 from gradtool.cli.options import declared as cli
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from gradtool.results.report import Report
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True):
     """The options of a run, and those of the command around it."""
 
     options: CheckOptions
@@ -86,7 +86,7 @@ def check(
         from gradtool.cli.replay import replayed
 
         options = replayed(options, replay, last_failed=history.last_failed)
-        history = replace(history, no_cache=True)
+        history = structs.replace(history, no_cache=True)
     display = output.display()
     reports = output.reports or ()
     request = _Request(options, history, display, reports, tuple(paths or ()), exit_zero)
@@ -121,7 +121,7 @@ def _watch(request: _Request) -> ExitCode:
     from gradtool.cli.watching import watch
 
     def check(options: CheckOptions) -> tuple[Report, ExitCode]:
-        return _checked(replace(request, options=options))
+        return _checked(structs.replace(request, options=options))
 
     return watch(request.options, check)
 
@@ -131,8 +131,6 @@ def _check(request: _Request) -> ExitCode:
 
 
 def _checked(request: _Request) -> tuple[Report, ExitCode]:
-    import msgspec
-
     from gradtool.cli.baseline_cache import open_history
     from gradtool.cli.output.protected_files import read_by
     from gradtool.cli.output.reports import claim_outputs, write_all
@@ -152,7 +150,7 @@ def _checked(request: _Request) -> tuple[Report, ExitCode]:
         code = exit_code(report, strict=report.strict)
         if request.exit_zero and code is ExitCode.FAILED:
             code = ExitCode.PASSED
-        report = msgspec.structs.replace(report, exit_code=int(code))
+        report = structs.replace(report, exit_code=int(code))
         with write_all(outputs, report) as is_stdout_taken:
             display.show(report, sys.stderr if is_stdout_taken else sys.stdout)
     if code is ExitCode.INTERNAL:

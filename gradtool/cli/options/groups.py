@@ -8,9 +8,11 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
+
+import msgspec
+from msgspec import structs
 
 from gradtool.adapters.engines import ENGINES
 from gradtool.cli.options import declared as cli
@@ -33,23 +35,20 @@ F = TypeVar("F", bound=Callable[..., object])
 T = TypeVar("T")
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
-def _group(cls: type[T]) -> type[T]:
-    """Make `cls` a frozen dataclass with keyword arguments only."""
-    # Groups are neither compared nor printed, and every start would pay for these methods.
-    return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+class _Group(msgspec.Struct, frozen=True, eq=False):
+    """A group of options, each of which has a default."""
 
 
 def expanded(command: F) -> F:
     """A command whose parameters are the fields of the groups that `command` takes."""
-    groups: dict[str, type[Any]] = {}
+    groups: dict[str, type[_Group]] = {}
     parameters: list[inspect.Parameter] = []
     hints = get_type_hints(command, include_extras=True)
     for parameter in inspect.signature(command).parameters.values():
         kind = hints[parameter.name]
-        if is_dataclass(kind):
-            groups[parameter.name] = cast("type[Any]", kind)
-            parameters += _fields(groups[parameter.name])
+        if isinstance(kind, type) and issubclass(kind, _Group):
+            groups[parameter.name] = kind
+            parameters += _fields(kind)
         else:
             parameters.append(
                 parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
@@ -58,7 +57,7 @@ def expanded(command: F) -> F:
     @wraps(command)
     def called(**given: Any) -> object:
         for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            given[name] = kind(**{field: given.pop(field) for field in kind.__struct_fields__})
         return command(**given)
 
     vars(called)["__signature__"] = inspect.Signature(parameters)
@@ -67,21 +66,20 @@ def expanded(command: F) -> F:
     return cast("F", called)
 
 
-def _fields(group: type[Any]) -> list[inspect.Parameter]:
+def _fields(group: type[_Group]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
         inspect.Parameter(
-            field.name,
+            field,
             inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
+            default=default,
+            annotation=hints[field],
         )
-        for field in fields(group)
+        for field, default in zip(group.__struct_fields__, group.__struct_defaults__, strict=True)
     ]
 
 
-@_group
-class ConfigGroup:
+class ConfigGroup(_Group, frozen=True):
     """The configuration to use."""
 
     config: cli.Config = None
@@ -92,8 +90,7 @@ class ConfigGroup:
         return configured(self.config, self.isolated)
 
 
-@_group
-class SelectionGroup:
+class SelectionGroup(_Group, frozen=True):
     """The Functions and cases to check."""
 
     packages: cli.Packages = None
@@ -110,15 +107,14 @@ class SelectionGroup:
         return SelectionOptions(
             paths=tuple(paths),
             **{
-                **asdict(self),
+                **structs.asdict(self),
                 "packages": tuple(self.packages or ()),
                 "exclude": split(self.exclude),
             },
         )
 
 
-@_group
-class RuleGroup:
+class RuleGroup(_Group, frozen=True):
     """The rules to check."""
 
     select: cli.Select = None
@@ -134,8 +130,7 @@ class RuleGroup:
         )
 
 
-@_group
-class NumericGroup:
+class NumericGroup(_Group, frozen=True):
     """The numbers that checks compute with, and where."""
 
     seed: cli.Seed = None
@@ -162,11 +157,10 @@ class NumericGroup:
             choose(self.dtype, DTYPES, "value of --dtype:")
         if self.explore is not None:
             choose(self.explore, EXPLORE, "value of --explore:")
-        return NumericOptions(**asdict(self))
+        return NumericOptions(**structs.asdict(self))
 
 
-@_group
-class ExecutionGroup:
+class ExecutionGroup(_Group, frozen=True):
     """The processes that run the checked code."""
 
     timeout: cli.Timeout = None
@@ -208,8 +202,7 @@ def _number_of(jobs: str | None) -> int | None:
     return int(jobs)
 
 
-@_group
-class HistoryGroup:
+class HistoryGroup(_Group, frozen=True):
     """The results of earlier runs, and their use in this one."""
 
     baseline: cli.Baseline = None
@@ -227,8 +220,7 @@ class HistoryGroup:
         return self.baseline or (FILE_NAME if self.write_baseline else None)
 
 
-@_group
-class RequirementGroup:
+class RequirementGroup(_Group, frozen=True):
     """The checks that a run must have made."""
 
     require_functions: cli.RequireFunctions = None
@@ -243,8 +235,7 @@ class RequirementGroup:
         )
 
 
-@_group
-class OutputGroup:
+class OutputGroup(_Group, frozen=True):
     """The printed output, and the reports to write."""
 
     form: cli.Format = None

@@ -6,9 +6,10 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO, cast
+
+import msgspec
 
 from gradtool.cli.output.streams import UntilHangUp, reader_may_leave
 from gradtool.report.formats import renderer
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 _MACHINE_READ = ("concise", "github")
 
 
-@dataclass(frozen=True)
-class Display:
+class Display(msgspec.Struct, frozen=True):
     """The options for what is printed."""
 
     form: str | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gradtool.cli.options.choices import choose
 from gradtool.cli.output.destinations import STDOUT, Destination, claim, place_of
@@ -19,8 +20,7 @@ Renderer = Callable[[Any], str | bytes]
 """From the report of a command to a text or a picture."""
 
 
-@dataclass(frozen=True)
-class OutputRequest:
+class OutputRequest(msgspec.Struct, frozen=True):
     """A file to write, and the flag that requests it."""
 
     flag: str
@@ -28,8 +28,7 @@ class OutputRequest:
     render: Renderer
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     """A requested report with its destination."""
 
     request: OutputRequest

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.config.options import Watcher
@@ -12,8 +13,7 @@ from gradtool.results.report import OwnFault
 from gradtool.workers.messages import WorkerFault
 
 
-@dataclass
-class UnitResults:
+class UnitResults(msgspec.Struct):
     """The results of units, in their order."""
 
     done: list[UnitResult | None]
