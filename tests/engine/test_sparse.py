@@ -25,6 +25,9 @@ OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "mv": lambda torch, s, d: s.mv(d[:, 0]),
     "sparse @ sparse": lambda torch, s, d: torch.sparse.mm(s, s.t()),
     "addmm": lambda torch, s, d: torch.sparse.addmm(torch.ones_like(d), s, d, beta=2, alpha=3),
+    "product at the places of another": lambda torch, s, d: torch.sparse.sampled_addmm(
+        s.to_sparse_csr(), d, d.t(), beta=0.5, alpha=2.0
+    ),
     "transpose": lambda torch, s, d: s.transpose(0, 1) @ d,
     "T": lambda torch, s, d: s.T @ d,
     "scaled": lambda torch, s, d: 2 * s / 3,
@@ -63,6 +66,12 @@ REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "mm of a vector": lambda torch, s: s.mm(torch.ones(3, dtype=torch.float64)),
     "mv of a matrix": lambda torch, s: s.mv(torch.ones(3, 2, dtype=torch.float64)),
     "extents": lambda torch, s: s @ torch.ones(2, 2, dtype=torch.float64),
+    "extents of sampled_addmm": lambda torch, s: torch.sparse.sampled_addmm(
+        s.to_sparse_csr(), torch.ones(3, 2, dtype=torch.float64), s.to_dense()
+    ),
+    "layout of sampled_addmm": lambda torch, s: torch.sparse.sampled_addmm(
+        s, s.to_dense(), s.to_dense()
+    ),
     "an index beyond the size": lambda torch, s: made(torch, PLACES, size=(2, 3)),
     "a negative index": lambda torch, s: made(torch, [[0, -1], [0, 0]], count=2),
     "another number of values": lambda torch, s: made(torch, PLACES, count=4),

@@ -6,11 +6,11 @@ import contextlib
 from typing import Any
 
 from gradtool.engine.sparse._making import sparse_coo_tensor as _sparse_coo_tensor
-from gradtool.engine.sparse._operations import addmm, sum
+from gradtool.engine.sparse._operations import addmm, sampled_addmm, sum
 from gradtool.engine.sparse._operations import mm as _mm
 from gradtool.engine.sparse._tensor import SparseTensor as _SparseTensor
 
-__all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum"]
+__all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sampled_addmm", "sum"]
 
 
 def mm(mat1: Any, mat2: Any) -> Any:

@@ -334,6 +334,28 @@ def addmm(x: Tensor, y: Any, z: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     return x * beta + matmul(y, z) * alpha
 
 
+def sampled_addmm(
+    input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
+) -> SparseTensor:
+    """Add the product of two dense matrices to a sparse one, where that one stores entries.
+
+    Raises:
+        NotImplementedError: the sparse matrix is not compressed by rows.
+        RuntimeError: extents do not match.
+    """
+    if input.layout is not sparse_csr:
+        raise NotImplementedError("sampled_addmm: expected a matrix of layout torch.sparse_csr")
+    if mat1.shape[-1] != mat2.shape[-2]:
+        extents = ["x".join(map(str, each.shape)) for each in (mat1, mat2)]
+        raise RuntimeError(
+            "sampled_addmm: mat1 and mat2 shapes cannot be multiplied "
+            f"({extents[0]} and {extents[1]})"
+        )
+    rows, columns = input._sparse.places
+    product = (mat1[rows] * mat2.t()[columns]).sum(-1)
+    return with_values(input, beta * input._sparse.values + alpha * product)
+
+
 @_operation("sum")
 def sum(x: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
     """Add all elements, or those along some dimensions, which gives a sparse tensor."""
