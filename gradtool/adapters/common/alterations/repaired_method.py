@@ -139,11 +139,16 @@ class RepairedMethod:
     def _noting(self, definitions: Sequence[Definition], nodes: list[ast.expr]) -> list[Definition]:
         return [(function, noting(tree, nodes)) for function, tree in definitions]
 
+    @cached_property
+    def _noted_codes(self) -> list[tuple[Function, types.CodeType]]:
+        """Forward again, compiled: each call of an edited method that starts anew runs it."""
+        return [(function, compiled(function, tree)) for function, tree in self._forward]
+
     def _watched(self, start: Callable[[], Started]) -> Started:
         """Start a call, and note the values of forward in it."""
         with ExitStack() as stack:
-            for function, tree in self._forward:
-                stack.enter_context(altered(function, tree, self._notes))
+            for function, code in self._noted_codes:
+                stack.enter_context(running(function, code, self._notes))
             return start()
 
     def returned(
