@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.adapters.common.parsed_source import own_source
+from gradtool.adapters.common.parsed_source import own_source, walked
 
 
 def _made() -> Callable[[], int]:
@@ -61,3 +61,9 @@ def test_what_has_no_source_raises_each_time() -> None:
     for _ in range(2):
         with pytest.raises(TypeError):
             own_source(len)
+
+
+def test_a_tree_is_walked_once() -> None:
+    _, tree = own_source(_made())
+    assert walked(tree) is walked(tree)
+    assert list(walked(tree)) == list(ast.walk(tree))

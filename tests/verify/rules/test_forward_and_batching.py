@@ -11,6 +11,7 @@ import gradtool.engine as torch
 from gradtool import Function
 from gradtool.engine._placeholder import placeholder
 from gradtool.results.report import Skip, SkipKind, Verdict
+from gradtool.verify.rules import gt301_wrong_jvp as gt301
 
 CASE = (torch.randn(3, 4).double(), torch.randn(3, 4).double())
 CODES = ("GT301", "GT302", "GT401", "GT402")
@@ -345,3 +346,15 @@ def test_a_jvp_may_round_as_forward_does():
 
     report = gradtool.check(InSingle, [(torch.randn(3).double(),)])
     assert {each.rule: each.verdict for each in report.checks()}["GT302"] is not Verdict.FAIL
+
+
+def test_only_the_tangent_that_is_reported_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    explained: list[object] = []
+    monkeypatch.setattr(gt301, "mistake_of_jvp", lambda *given: explained.append(given))
+
+    def jvp(ctx, tx, ty):
+        x, y = ctx.saved_tensors
+        return tx * x.sin() + y.sin() * ty
+
+    assert "GT301" in found(with_methods(jvp=staticmethod(jvp)))
+    assert len(explained) == 1
