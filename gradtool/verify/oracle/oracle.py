@@ -185,8 +185,12 @@ def _mark_stepped(query: Query, estimate: Estimate) -> None:
 
 
 def _cheap_error_bound(cheap: FloatArray, sharp: FloatArray) -> float:
-    """A bound on the relative error of cheap quotients, from the columns that were tried."""
-    off = np.abs(cheap - sharp) / np.abs(sharp)
+    """A bound on the relative error of cheap quotients, from the columns that were tried.
+
+    A step too coarse for the function gives far too small a quotient, and the bound is a part of
+    such a quotient.
+    """
+    off = np.abs(cheap - sharp) / np.fmin(np.abs(cheap), np.abs(sharp))
     return UNREFINED_ERROR_MARGIN * float(np.max(off[np.isfinite(off)], initial=0.0))
 
 
