@@ -394,8 +394,9 @@ gradient, it runs `backward` with one expression replaced at a time: another var
 method, a transpose, the order of saved tensors, a part of the expression, a value that `forward`
 computed. It also leaves out statements, lets additions accumulate, and makes loops longer. If
 `backward` then returns the exact gradients, the finding says "backward is right with
-`solve(a.mT, g)` in place of `solve(a, g)` (line 12)". An explanation must fit the gradients for
-other cotangents and at a point nearby, too; otherwise, it is dropped.
+`solve(a.mT, g)` in place of `solve(a, g)` (line 12)". Without a witness, the gradients have to be
+the numeric ones. An explanation must fit the gradients for other cotangents and at a point nearby,
+too; otherwise, it is dropped.
 
 For a wrong second derivative, gradtool does the same with the steps of `backward`. It runs
 `backward` with `detach` and `no_grad` disabled, and with the steps of inner Functions in place of

@@ -741,3 +741,167 @@ class DigammaByItsSeries(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(4).detach().abs().add(2).requires_grad_(),)
+
+
+class StartWithoutItsFactor(Function):
+    says = "right with `carry * decay[0]` in place of `carry` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, decay, x, start):
+        states = [start]
+        for t in range(len(x)):
+            states.append(decay[t] * states[-1] + x[t])
+        out = torch.stack(states[1:])
+        ctx.save_for_backward(decay, start, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        decay, start, out = ctx.saved_tensors
+        grad_decay, grad_x = torch.zeros_like(decay), torch.zeros_like(out)
+        carry = torch.zeros_like(start)
+        for t in reversed(range(len(g))):
+            carry = g[t] + (decay[t + 1] * carry if t + 1 < len(g) else 0)
+            grad_decay[t] = carry * (out[t - 1] if t else start)
+            grad_x[t] = carry
+        return grad_decay, grad_x, carry  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), draw(4, 3), draw(3)
+
+
+class TooFewRounds(Function):
+    says = "right with `range(8 * rounds)` in place of `range(rounds)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return torch.linalg.slogdet(a)[1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        rounds = 7
+        found = a.mT / (a.abs().sum(-1).amax() * a.abs().sum(-2).amax())
+        for _ in range(rounds):  # <-
+            found = 2 * found - found @ a @ found
+        return g * found.mT
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.eye(3, dtype=torch.double) * torch.tensor([1.0, 2.0, 5.0]).double()
+        yield ((a + 0.1).requires_grad_(),)
+
+
+class SignsOfOneFewer(Function):
+    says = "right with `signs[:n // 2]` in place of `signs[:n // 2 - 1]` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.n = len(x)
+        half = ctx.n // 2
+        return torch.cat([-x[:half], x[half:]])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        n = ctx.n
+        signs = torch.ones_like(g)
+        signs[: n // 2 - 1] = -1  # <-
+        return g * signs
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(10),)
+
+
+class WrappedAround(Function):
+    says = "right with zeros in place of what `torch.roll(g, -1)` moves across the end (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clone()
+        y[1:] += 0.5 * x[:-1]
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g + 0.5 * torch.roll(g, -1)  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)
+
+
+class ResetOneStepEarly(Function):
+    says = "in place of `torch.where(reset[t], torch.zeros_like(total), total)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x, reset):
+        ctx.save_for_backward(reset)
+        total, found = torch.zeros_like(x[0]), []
+        for t in range(len(x)):
+            total = torch.where(reset[t], torch.zeros_like(total), total) + x[t]
+            found.append(total)
+        return torch.stack(found)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (reset,) = ctx.saved_tensors
+        total, found = torch.zeros_like(g[0]), []
+        for t in reversed(range(len(g))):
+            total = torch.where(reset[t], torch.zeros_like(total), total) + g[t]  # <-
+            found.append(total)
+        return torch.stack(found[::-1]), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), torch.tensor([False, False, True, False, False])[:, None].expand(5, 2)
+
+
+class SampleDeviationAsOfAll(Function):
+    says = "in place of `(g * scores).mean(0)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        deviation = x.std(0)
+        scores = (x - x.mean(0)) / deviation
+        ctx.save_for_backward(scores, deviation)
+        return scores
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        scores, deviation = ctx.saved_tensors
+        along = (g * scores).mean(0)  # <-
+        return (g - g.mean(0) - scores * along) / deviation
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, 2),)
+
+
+class AsIfHolomorphic(Function):
+    says = "lacks the part that goes with grad_output.conj(): forward is not holomorphic"
+
+    @staticmethod
+    def forward(ctx, z):
+        ctx.save_for_backward(z)
+        return z / (1 + (z * z.conj()).real)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (z,) = ctx.saved_tensors
+        size = (z * z.conj()).real
+        return g / (1 + size) ** 2  # <-
+
+    @staticmethod
+    def sample_inputs():
+        z = torch.complex(draw(4).detach(), draw(4, seed=2).detach())
+        yield (z.requires_grad_(),)

@@ -99,6 +99,23 @@ def _is_not_conjugated(_: Derivatives, comparison: Comparison) -> Guesses:
     yield "uses the conjugate of grad_output", np.where(rows[:, None], -numeric, numeric)
 
 
+def _is_holomorphic(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The part of the derivative that a holomorphic function has, of one that is none."""
+    blocks = comparison.layout.outputs.blocks
+    is_complex = input_block(comparison).is_complex and all(each.is_complex for each in blocks)
+    if not (is_complex and has_entries(comparison)):
+        return
+    numeric = comparison.numeric.value
+    pairs = numeric.reshape(len(numeric) // 2, 2, -1, 2)
+    like = (pairs[:, 0, :, 0] + pairs[:, 1, :, 1]) / 2
+    unlike = (pairs[:, 0, :, 1] - pairs[:, 1, :, 0]) / 2
+    part = np.empty_like(pairs)
+    part[:, 0, :, 0] = part[:, 1, :, 1] = like
+    part[:, 0, :, 1], part[:, 1, :, 0] = unlike, -unlike
+    text = "lacks the part that goes with grad_output.conj(): forward is not holomorphic"
+    yield text, part.reshape(numeric.shape)
+
+
 def _is_transposed(_: Derivatives, comparison: Comparison) -> Guesses:
     """The array of the gradient is transposed, or the Jacobian is where its transpose belongs."""
     if not has_entries(comparison):
@@ -293,6 +310,7 @@ GUESSES: Sequence[Guess] = (
     _ignores_cotangent,
     _has_wrong_sign,
     _is_not_conjugated,
+    _is_holomorphic,
     _is_transposed,
     _is_of_another_argument,
     is_minus_that_of_another_argument,

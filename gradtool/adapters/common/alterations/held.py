@@ -50,6 +50,18 @@ class Held:
                 yield ast.BinOp(node, ast.Mult(), factor)
                 yield ast.BinOp(node, ast.Div(), factor)
 
+    def rows(self, node: ast.expr) -> Iterator[ast.expr]:
+        """The expression times the first or the last row of a variable with rows of its shape.
+
+        The gradient of what a recurrence starts from lacks the factor of one step so.
+        """
+        shape = _shape(self._values[node]) if node in self._values else None
+        for name in self.names if shape is not None else ():
+            own = self._shapes.get(name)
+            if own is not None and own[1:] == shape and len(own) > len(shape):
+                for end in (0, -1):
+                    yield ast.parse(f"({ast.unparse(node)}) * {name}[{end}]", mode="eval").body
+
 
 def spread(name: str, own: Shape, shape: Shape) -> Iterator[str]:
     """Yield the code of a tensor of one shape as a factor of one of another shape, if it is one."""

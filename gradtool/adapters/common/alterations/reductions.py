@@ -21,6 +21,19 @@ def masked_means(node: ast.expr, held: Held) -> Iterator[ast.expr]:
                 yield ast.BinOp(total, ast.Div(), count)
 
 
+def unbiased_means(node: ast.expr) -> Iterator[ast.expr]:
+    """A sum over one less than the number of entries, as a sample variance has, for a mean."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=value, attr="mean"),
+            args=[ast.Constant() | ast.UnaryOp() as axis],
+            keywords=keywords,
+        ):
+            total = ast.Call(ast.Attribute(value, "sum", ast.Load()), [axis], keywords)
+            code = f"({ast.unparse(value)}).shape[{ast.unparse(axis)}] - 1"
+            yield ast.BinOp(total, ast.Div(), ast.parse(code, mode="eval").body)
+
+
 def summed_factors(node: ast.expr, held: Held) -> Iterator[ast.expr]:
     """A factor or divisor more that is the sum of a variable."""
     for name in held.like(node):

@@ -28,7 +28,13 @@ from gradtool.adapters.common.alterations.orientations import (
     orientations,
     without_gaps,
 )
-from gradtool.adapters.common.alterations.reductions import kept_dims, masked_means, summed_factors
+from gradtool.adapters.common.alterations.reductions import (
+    kept_dims,
+    masked_means,
+    summed_factors,
+    unbiased_means,
+)
+from gradtool.adapters.common.alterations.shifts import shifted, unwrapped
 from gradtool.adapters.common.alterations.swapped_functions import swapped_functions
 from gradtool.adapters.common.alterations.weighed_ends import weighed_ends
 
@@ -91,7 +97,8 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
     yield from _order(tree)
     yield from statements(tree)
     yield from accumulations(tree)
-    for family in (_signs, _terms, _switches, kept_dims):
+    yield from _longer_loops(tree)
+    for family in (_bounds, _signs, _terms, _switches, kept_dims):
         yield from _made_by(family, expressions)
     yield from parts(expressions)
     yield from slices(expressions)
@@ -99,6 +106,7 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
         yield from _made_by(family, expressions)
     yield from conditions(tree)
     yield from _made_by(without_gaps, expressions)
+    yield from unwrapped(expressions)
     for node, _ in expressions:
         for made in _divisors(node, held.names):
             yield Edit(node, made, node)
@@ -116,10 +124,13 @@ def repairs(tree: ast.FunctionDef, around: Surroundings) -> Iterator[Edit]:
     yield from _made_by(_functions, expressions)
     yield from _made_by(functools.partial(_indices, values=around.values), expressions)
     yield from _made_by(functools.partial(masked_means, held=held), expressions)
+    yield from _made_by(unbiased_means, expressions)
+    yield from _made_by(shifted, expressions)
     uses = _uses(tree, held.names)
     yield from _of_all_uses(uses, held)
     yield from grafts(around.values, around.forward, around.fixed)
     yield from _made_by(held.factors, _results(tree), is_factor=True)
+    yield from _made_by(held.rows, _results(tree), is_factor=True)
     yield from _made_by(functools.partial(_oriented, values=around.values), expressions)
     yield from _of_two_uses(uses, held)
     variable = [
@@ -216,6 +227,20 @@ def _context(tree: ast.FunctionDef) -> str:
 
 
 # ---- families ---------------------------------------------------------------------------------
+
+
+def _bounds(node: ast.expr) -> Iterator[ast.expr]:
+    """A slice that ends, or begins, where it does without what is added to a bound."""
+    match node:
+        case ast.Slice(lower=lower, upper=ast.BinOp() as upper, step=step):
+            yield from (ast.Slice(lower, made, step) for made in _without_offset(upper))
+        case ast.Slice(lower=ast.BinOp() as lower, upper=upper, step=step):
+            yield from (ast.Slice(made, upper, step) for made in _without_offset(lower))
+
+
+def _without_offset(node: ast.BinOp) -> Iterator[ast.expr]:
+    if isinstance(node.op, ast.Add | ast.Sub) and isinstance(node.right, ast.Constant):
+        yield node.left
 
 
 def _signs(node: ast.expr) -> Iterator[ast.expr]:
@@ -368,10 +393,19 @@ def _scaled_numbers(
             case ast.Attribute() if isinstance(values.get(node), float):
                 for scale in _SCALES:
                     yield Edit(node, _parsed(f"{scale} * {ast.unparse(node)}"), outer, scale=scale)
-            case ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name)]):
+
+
+def _longer_loops(tree: ast.FunctionDef) -> Iterator[Edit]:
+    """More rounds of an iteration, which a better start would need fewer of."""
+    for loop in ast.walk(tree):
+        match loop:
+            case ast.For(
+                target=ast.Name(id="_"),
+                iter=ast.Call(func=ast.Name(id="range") as func, args=[ast.Name(id=name)]) as node,
+            ):
                 for scale in (8, 64):
-                    longer = ast.Call(node.func, [_parsed(f"{scale} * {name}")], [])
-                    yield Edit(node, longer, outer, scale=scale)
+                    longer = ast.Call(func, [_parsed(f"{scale} * {name}")], [])
+                    yield Edit(node, longer, node, scale=scale)
 
 
 def _multiples(
