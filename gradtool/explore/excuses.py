@@ -13,6 +13,7 @@ import numpy as np
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.point import Growth, Point, Variant
+from gradtool.explore.reading.source import ignores_rest
 from gradtool.explore.reading.wording import wording
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.observation import Array, Observation
@@ -40,8 +41,10 @@ def raises_by_mistake(
     """
     if variant.may_raise or _is_deliberate(checkable, error) or _asks_of_what_is_left(error):
         return False
-    if wording(checkable.obj).drops_rest:
+    if wording(checkable.obj).drops_rest or ignores_rest(checkable.obj):
         return True
+    if variant.growth is not None and variant.growth.after == 1 and _is_from_the_end(error):
+        return False
     may_ignore = variant.growth is not None or variant.names_extents
     if may_ignore and any(_has_ignored_part(each, at_case.get(at)) for at, each in exact.items()):
         return False
@@ -56,6 +59,14 @@ def _is_deliberate(checkable: Checkable, error: Exception) -> bool:
     if not frames or frames[-1].filename != inspect.getsourcefile(checkable.obj):
         return False
     return (frames[-1].line or "").startswith("raise ")
+
+
+def _is_from_the_end(error: Exception) -> bool:
+    """Return True where an index is negative, as that of the last but one of one entry is.
+
+    Forward reads the only entry by it; what adds to the entries of a tensor does not take it.
+    """
+    return isinstance(error, IndexError) and str(error).startswith("index out of range in self")
 
 
 def _asks_of_what_is_left(error: Exception) -> bool:
@@ -78,6 +89,8 @@ def _follows(checkable: Checkable, growth: Growth, seen: Observation) -> bool:
         case = _output_shapes(checkable, growth.case)
     except Exception:  # A later call of the user's forward may raise.
         return False
+    if growth.is_of_part and not _shows_both(growth, case, found):
+        return False
     try:
         doubled = _output_shapes(checkable, growth.doubled)
     except Exception:  # As it may where another argument has to fit the extent.
@@ -86,6 +99,17 @@ def _follows(checkable: Checkable, growth: Growth, seen: Observation) -> bool:
         return False
     part = Fraction(growth.after - growth.before, growth.before)
     return all(map(partial(_is_on_line, part), case, doubled, found))
+
+
+def _shows_both(
+    growth: Growth, case: Sequence[Shape | None], found: Sequence[Shape | None]
+) -> bool:
+    """Return True unless outputs have the longer extent only, or none that has changed.
+
+    What forward joins, or pairs, depends on both; what it pads or cuts off fits the one.
+    """
+    extents = {extent for shape in found if shape for extent in shape}
+    return case != found and (growth.after not in extents or growth.before in extents)
 
 
 def _is_proportional(

@@ -60,6 +60,12 @@ each family of less special values, the first ones that took another branch, and
 batches.
 """
 
+_OF_LAYOUTS = ("GT112",)
+"""Rules about the memory layout, which axes of extent one leave no choice of.
+
+Checked at the largest variant in which such axes are longer.
+"""
+
 _MOST_BATCHED = 2
 """Variants for batches that are checked further."""
 
@@ -152,7 +158,12 @@ def _explored(
     branches.pause()
     if search.found:
         return list(search.found.values()), branches.result
-    return list(_further(checkable, search.for_further_rules, settings)), branches.result
+    further = [
+        discovered
+        for codes_of, chosen in ((_FURTHER, search.for_further_rules), (_OF_LAYOUTS, search.longer))
+        for discovered in _further(checkable, chosen, codes_of, settings)
+    ]
+    return further[:1], branches.result
 
 
 class _Search:
@@ -171,6 +182,8 @@ class _Search:
         self._branching = list[tuple[ResolvedCase, Variant]]()
         self._batched = list[tuple[ResolvedCase, Variant]]()
         self._bases = defaultdict[int, list[Variant]](list)
+        self.longer = list[tuple[ResolvedCase, Variant]]()
+        """The largest variant with longer axes than those of extent one in its case."""
 
     @property
     def is_over(self) -> bool:
@@ -313,6 +326,10 @@ class _Search:
             self._branching.append((case, variant))
         if variant.is_for_batches and len(self._batched) < _MOST_BATCHED:
             self._batched.append((case, variant))
+        if variant.growth is not None and variant.growth.before == 1:
+            size = max((each.point.size for _, each in self.longer), default=0)
+            if size < variant.point.size <= _LARGE:
+                self.longer = [(case, variant)]
         if variant.is_plain:
             changed = [variant.point.names[each.at] for each in variant.options]
             is_of_axis = len(changed) == 1 and is_axis(changed[0])
@@ -330,10 +347,13 @@ def _has_others(variant: Variant, point: Point) -> bool:
 
 
 def _further(
-    checkable: Checkable, right: Iterable[tuple[ResolvedCase, Variant]], settings: Settings
+    checkable: Checkable,
+    right: Iterable[tuple[ResolvedCase, Variant]],
+    rules: Sequence[str],
+    settings: Settings,
 ) -> Iterator[Discovered]:
-    """Yield what is wrong with other derivatives where the first derivative is right."""
-    asked = [code for code in _FURTHER if code in settings.codes]
+    """Yield what is wrong by further rules where the first derivative is right."""
+    asked = [code for code in rules if code in settings.codes]
     for case, variant in right:
         for outcome in confirmed(checkable, case, variant, asked) if asked else ():
             yield Discovered(case, variant, outcome)

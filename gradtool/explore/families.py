@@ -29,7 +29,9 @@ from gradtool.explore.reading.arithmetic import (
 )
 from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.comparisons import (
+    axis_counts,
     compares_entries,
+    loop_counts,
     numbered_choices,
     takes_sizes,
     tested_for_truth,
@@ -57,6 +59,7 @@ from gradtool.explore.reading.source import (
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.stale import nearby_numbers
 from gradtool.explore.variants.axis_groups import tied_axes
+from gradtool.explore.variants.callables import dropping
 from gradtool.explore.variants.documented import documented
 from gradtool.explore.variants.extents import Extents, beside_options, extents, integers
 from gradtool.explore.variants.guided import guided
@@ -205,6 +208,7 @@ def _of_arguments(
             solves(function), spread(point, points, axes, draws("spread"))
         ),
         "options": lambda: plain(point, parameters, known),
+        "functions with dropout": lambda: dropping(function, full),
         "numbers beside a cache": lambda: nearby_numbers(checkable, full),
         "options with positive numbers": lambda: among_positive(
             full, plain(full, parameters, known)
@@ -244,7 +248,8 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
         elsewhere=_given(points),
         mentioned=mentioned(said.docstrings, full.names),
         exponents=exponents(function),
-        numbered=numbered_choices(function),
+        natural=numbered_choices(function) | loop_counts(function),
+        axis_counts=axis_counts(function),
         may_be_infinite=speaks_of_infinity(said.docstrings),
         grows_guards=iteration is None,
     )

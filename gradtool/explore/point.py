@@ -105,6 +105,8 @@ class Growth(msgspec.Struct, frozen=True, eq=False):
     after: int
     case: Point
     doubled: Point
+    is_of_part: bool = False
+    """Other axes that are as long in the case stay so: forward may accept that by accident."""
 
 
 class Option(msgspec.Struct, frozen=True, eq=False):
@@ -154,6 +156,8 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     is_measured: bool = False
     """Only evaluations show the derivative, as where eigenvalues are equal: steps of forward, such
     as an eigenvector, have none."""
+    is_at_limit: bool = False
+    """It lies where forward takes another formula over a step that is too short to show a slope."""
     may_be_outside: bool = False
     """It may lie outside the domain, where a gradient that is not a number is no mistake."""
     is_at_edge: bool = False

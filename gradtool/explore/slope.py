@@ -52,10 +52,13 @@ def has_other_slope(
     gradients: Sequence[Array | None],
     seed: int,
     floor: float,
+    *,
+    is_at_limit: bool = False,
 ) -> bool:
     """Return True if evaluations have another slope than gradients in double precision.
 
-    Each entry of a gradient may be wrong by `floor`. None leaves an argument out.
+    Each entry of a gradient may be wrong by `floor`. None leaves an argument out. At a limit a
+    short step shows the slope of the formula for it alone.
     """
     directions = [
         _direction(primal, gradient, seed + place)
@@ -77,8 +80,9 @@ def has_other_slope(
     (coarse, _), (fine, noise) = (_slope(function, cotangents, directions, step) for step in _STEPS)
     error = abs(fine - coarse) + noise
     allowed = _DIFFERENCE * max(sizes, abs(fine)) + _ERRORS * error + roundings
-    if abs(fine - sum(terms)) <= allowed:
-        return False
+    is_off = not abs(fine - sum(terms)) <= allowed
+    if not is_off or is_at_limit:
+        return is_off
     short, _ = _slope(function, cotangents, directions, _SHORT_STEP)
     return not abs(short - sum(terms)) <= _DIFFERENCE * sizes + roundings
 

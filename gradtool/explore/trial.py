@@ -384,7 +384,9 @@ def _measured(
     try:
         if all(map(is_finite, found)):
             claimed = _claimed(function, variant, found)
-            differs = has_other_slope(function, cotangents, claimed, seed, floor)
+            differs = has_other_slope(
+                function, cotangents, claimed, seed, floor, is_at_limit=variant.is_at_limit
+            )
         elif variant.may_be_outside or variant.names_extents:
             differs = False
         elif is_near(variant.point):

@@ -30,7 +30,7 @@ ASKED = (
     "GT503",
 )
 FOUND = ("GT004", *ASKED)
-FURTHER = ("GT201", "GT202", "GT301", "GT401")
+FURTHER = ("GT112", "GT201", "GT202", "GT301", "GT401")
 
 CORPUS = Path(__file__).with_name("corpus")
 FUNCTION = re.compile(r"^class (\w+)\(Function\):$", re.MULTILINE)

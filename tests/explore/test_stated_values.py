@@ -128,3 +128,9 @@ def test_the_ends_of_an_edge_stay_apart() -> None:
     assert not keeps("", case, point(edges=A([[0, 1], [1, 1], [3, 0]])))
     case = point(source=A([0, 1, 2]), target=A([1, 2, 0]))
     assert not keeps("", case, point(source=A([0, 1, 0]), target=A([1, 2, 0])))
+
+
+def test_a_word_before_a_name_is_about_that_one() -> None:
+    text = "(u**p - 1) / p of positive u"
+    assert allows(text, "p", -1.0, u=1.0)
+    assert not allows(text, "u", -1.0, p=1.0)

@@ -100,14 +100,14 @@ def diagonals(function: Any) -> set[str]:
 
 
 def divided(function: Any) -> set[str]:
-    """Names in divisions with a rest, as ``width // 2``: forward may need a certain rest."""
+    """Names in divisions with a rest, as ``ctx.width // 2``: forward may need a certain rest."""
     helpers = with_helpers(getattr(function, "forward", function))
     return {
-        name.id
+        part.id if isinstance(part, ast.Name) else part.attr
         for node in chain(_whole(function), *map(nodes, helpers))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name | ast.Attribute)
     }
 
 
@@ -144,6 +144,22 @@ def lifts_half(function: Any) -> bool:
         isinstance(node, ast.Attribute) and node.attr in ("float", "float16", "bfloat16", "half")
         for node in nodes(getattr(function, "forward", function))
     )
+
+
+def aligned(function: Any) -> set[tuple[str, str]]:
+    """The tensors that forward converts to the dtype of another, and that other.
+
+    ``x.to(weight.dtype)`` says that both may have a dtype of their own.
+    """
+    found: set[tuple[str, str]] = set()
+    for node in nodes(getattr(function, "forward", function)):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="to" | "type" | "type_as"),
+                args=[ast.Attribute(value=ast.Name(id=other), attr="dtype") | ast.Name(id=other)],
+            ):
+                found.add((name, other))
+    return found
 
 
 def converted_to_floats(function: Any) -> set[str]:

@@ -42,7 +42,21 @@ def tested_near_zero(function: Any) -> set[str]:
     There a formula is replaced by its limit, of which backward needs the derivative too.
     """
     tiny = {name for node in _of_forward(function) for name in _with_tiny_size(node)}
-    return compared_with_zero(function, ast.Eq, ast.NotEq) | tiny
+    found = compared_with_zero(function, ast.Eq, ast.NotEq) | tiny
+    numbers = dict(_numbers_of_tensors(function))
+    return found | {numbers[name] for name in found if name in numbers}
+
+
+def _numbers_of_tensors(function: Any) -> Iterator[tuple[str, str]]:
+    """Each name of a number that forward takes from a tensor, and that of the tensor."""
+    for node in _of_forward(function):
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=number)],
+                value=ast.Call(func=ast.Name(id="float"), args=[ast.Name(id=tensor)])
+                | ast.Call(func=ast.Attribute(value=ast.Name(id=tensor), attr="item")),
+            ):
+                yield number, tensor
 
 
 def compared_with_zero(function: Any, *operators: type[ast.cmpop]) -> set[str]:
@@ -69,6 +83,30 @@ def numbered_choices(function: Any) -> set[str]:
     return {name for name, found in numbers.items() if len(found) > 1}
 
 
+def loop_counts(function: Any) -> set[str]:
+    """The names that forward passes to ``range``, to which no negative number means anything."""
+    return {
+        argument.id
+        for node in _of_forward(function)
+        if isinstance(node, ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id == "range"
+        for argument in node.args[:2]
+        if isinstance(argument, ast.Name)
+    }
+
+
+def axis_counts(function: Any) -> set[str]:
+    """The names of numbers of axes, from which on forward goes through the others of a tensor."""
+    return {
+        node.args[0].id
+        for node in _of_forward(function)
+        if isinstance(node, ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id == "range" and len(node.args) > 1
+        if isinstance(node.args[0], ast.Name)
+        if ast.unparse(node.args[1]).endswith((".dim()", ".ndim"))
+    }
+
+
 def _of_forward(function: Any) -> tuple[ast.AST, ...]:
     return nodes(getattr(function, "forward", function))
 
@@ -77,7 +115,11 @@ def _with_tiny_size(node: ast.AST) -> Iterator[str]:
     """The names whose size a comparison compares with a tiny number."""
     match node:
         case ast.Compare(
-            left=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="abs"), args=args),
+            left=ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="abs")
+                | ast.Name(id="abs" as owner),
+                args=args,
+            ),
             ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
             comparators=[ast.Constant(value=float(limit))],
         ) if limit <= LARGEST_GUARD:

@@ -25,13 +25,17 @@ _OF_SPACE = (
 def component_axes(function: Any, point: Point) -> set[tuple[int, int]]:
     """The axes that a constant index names to the end, or that have as many entries as space.
 
-    Or the last axis of points, if the source makes a tensor of so many coordinates.
+    Or the last axis of points, if the source makes a tensor of so many coordinates, and of half a
+    spectrum whose length is an argument.
     """
     fixed: set[tuple[int, int]] = set()
     text = f"{getattr(function, '__name__', '')} {wording(function).docstrings}"
     coordinates = {extent for extent, words in _OF_SPACE if words.search(text)}
     named, made = set(_named(function)), set(_made_extents(function))
+    halves = _half_spectra(function, point)
     for at, array in point.arrays():
+        if array.dtype.kind == "c" and array.ndim and array.shape[-1] in halves:
+            fixed.add((at, array.ndim - 1))
         for axis, extent in enumerate(array.shape):
             places = {(point.names[at], axis, extent - 1)}
             places |= {(point.names[at], axis - array.ndim, extent - 1)}
@@ -40,6 +44,17 @@ def component_axes(function: Any, point: Point) -> set[tuple[int, int]]:
         if array.ndim > 1 and is_place(point.names[at]) and array.shape[-1] in made:
             fixed.add((at, array.ndim - 1))
     return fixed
+
+
+def _half_spectra(function: Any, point: Point) -> set[int]:
+    """The numbers of frequencies that belong to a length among the arguments.
+
+    ``irfft(x, n)`` cuts off or makes up what is not as long, by accident.
+    """
+    if "irfft" not in {n.attr for n in nodes(function) if isinstance(n, ast.Attribute)}:
+        return set()
+    lengths = [point.values[at] for at in point.plain if type(point.values[at]) is int]
+    return {length // 2 + 1 for length in lengths if length > 2}
 
 
 def _made_extents(function: Any) -> Iterator[int]:

@@ -50,6 +50,7 @@ def index_uses(function: Any) -> IndexUses:
                     written |= names
                 if name in _READS:
                     read |= names
+                    direct |= {args[-1].id} if args and isinstance(args[-1], ast.Name) else set()
                 if name in _PICKS:
                     picked |= names
     return IndexUses(frozenset(read), frozenset(direct), frozenset(written), frozenset(picked))

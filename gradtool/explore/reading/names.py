@@ -105,6 +105,9 @@ is_state = _names(
 is_start = _names(r"[chsxz]_?0|(init|initial)(_\w+)?|(\w+_)?init(ial)?")
 """Tells what a recurrence starts from before its first step, where a docstring speaks of it."""
 
+is_initial_state = _names(r"[chs]_?0|(init|initial)_?(state|hidden|cell|carry|[chs])")
+"""Tells the state of a recurrence before its first step, which another part may have left."""
+
 is_of_either_sign = _names(
     r"(.*_)?(adv|advantages?|rewards?|returns?|targets?|y|errors?|residuals?|signals?|noise|x|input)"
 )

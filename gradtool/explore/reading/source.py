@@ -21,6 +21,8 @@ _METHODS = ("forward", "setup_context", "backward", "vjp")
 
 _SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse|lu\w*|det|slogdet")
 
+_STRIDED = re.compile(r"conv[123]d|(max|avg|lp)_pool[123]d")
+
 _NEEDED = re.compile(r"needs_input_grad")
 
 _EXPONENTIALS = re.compile(r".*(exp|softmax|softmin|sigmoid|softplus|sinh|cosh|tanh).*")
@@ -112,6 +114,11 @@ def _constants(function: Any) -> Iterator[int]:
 def solves(function: Any) -> bool:
     """Return True if the source solves or factorizes, for which a matrix may have to be high."""
     return _has_attribute(function, _SOLVERS)
+
+
+def ignores_rest(function: Any) -> bool:
+    """Return True for a forward with a convolution or a pool, which ignores what is left over."""
+    return _has_attribute(getattr(function, "forward", function), _STRIDED)
 
 
 def takes_eigenvalues(function: Any) -> bool:
@@ -253,6 +260,17 @@ def ends_of_ranges(function: Any) -> set[str]:
 def asks_for_needed(function: Any) -> bool:
     """Return True if backward reads which gradients are needed."""
     return _has_attribute(function, _NEEDED)
+
+
+def asked_for(function: Any) -> set[int]:
+    """The positions of the arguments of which backward asks whether a gradient is needed."""
+    return {
+        node.slice.value
+        for node in nodes(getattr(function, "backward", function))
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute)
+        if node.value.attr == "needs_input_grad" and isinstance(node.slice, ast.Constant)
+        if isinstance(node.slice.value, int)
+    }
 
 
 def step_of_integers(function: Any) -> int:

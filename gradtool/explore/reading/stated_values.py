@@ -209,7 +209,8 @@ def _after(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[Condition
         yield from _bounds(sign, rest[length:])
         return
     if rest[0].lower() in _WORDS and not _is_no_condition(rest[1:2]):
-        yield _worded(rest[0])
+        if names.isdisjoint(rest[1:2]):  # Before another name the word is about that one.
+            yield _worded(rest[0])
         return
     if not {"equal", "equals", "="}.isdisjoint((*fillers, rest[0])) and names & {*rest[:3]}:
         (other, *_) = (each for each in rest if each in names)

@@ -28,9 +28,15 @@ _SORTED = re.compile(
     r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending|non-?decreasing", re.I
 )
 
-_WIDE = re.compile(r"\bwide\b|minimum.norm|under-?determined|any shape", re.I)
+_WIDE = re.compile(
+    r"\bwide\b|minimum.norm|under-?determined|any shape|moore-penrose|pseudo-?inverse", re.I
+)
 
-_TALL = re.compile(r"full column rank|least.squares|over-?determined|\btall\b|residual", re.I)
+_TALL = re.compile(
+    r"full column rank|least.squares|over-?determined|\btall\b|residual"
+    r"|moore-penrose|pseudo-?inverse",
+    re.I,
+)
 
 _ANY_SIZE = re.compile(
     r"\bany (real|finite)\b|\ball (reals|real numbers)\b|\bof any (size|magnitude)\b"
@@ -74,7 +80,7 @@ _PERMUTATION = re.compile(
 _SUMMED = re.compile(r"\.sum_to_size\(\*?(\w+)\.(?:shape|size\(\))")
 """Matches the reduction of a gradient to the shape of an argument."""
 
-_NAMES_LAST_AXIS = re.compile(r"(\(|dim=|, )-1\b")
+_NAMES_LAST_AXIS = re.compile(r"(\(|dim=|, )-1\b|\bi?[rh]?fft\(")
 
 _NEVER_EMPTY = re.compile(
     r"(?<!that have )(?<!that has )(?<!which have )(?<!with )\bat least one\b"
@@ -173,9 +179,25 @@ _ANY_LEADING = re.compile(
     re.I,
 )
 
+_STACKED = re.compile(
+    r"\b(one|a single) or (several|more|many|multiple) |\b(one|single) or (a )?(batched|stacked)\b"
+    r"|\b(optionally|possibly|may be) (batched|stacked)\b|\bunbatched\b|\b(un)?stacked or\b",
+    re.I,
+)
+"""Matches what there may be one or several of: several are stacked along a new axis."""
+
+_RECOMPUTED = re.compile(r"recompu|re-?comput|rematerial|checkpoint|\bremat\b", re.I)
+"""Words for what is not stored, and done once more in backward."""
+
+_DETERMINISTIC = re.compile(
+    r"\bdeterministic|\bpure\b|\bno (randomness|dropout)\b|\beval mode", re.I
+)
+
 _LEARNED = (
-    r"(?<!non-)(?<!not )(?<!pre-)"
+    r"((?<!non-)(?<!not )(?<!pre-)"
     r"\b(learn(ed|able|t)|trainable|trained jointly|differentiable|fitted)\b"
+    r"|\bmay (come|be) from (an?|another|the other) ([\w-]+ )?"
+    r"(network|model|encoder|decoder|head)\b)"
 )
 
 _ALL_LEARNED = re.compile(
@@ -240,8 +262,9 @@ class Wording:
 
     @cached_property
     def needs_symmetry(self) -> bool:
-        """The source or a docstring speaks of symmetric matrices."""
-        speaks = _SYMMETRIC.search(f"{self._code}\n{self.docstrings}")
+        """The source above the samples, or a docstring, speaks of symmetric matrices."""
+        methods = self._code.partition("def sample_inputs")[0]
+        speaks = _SYMMETRIC.search(f"{methods}\n{self.docstrings}")
         return bool(speaks) and not _ANY_MATRIX.search(self.docstrings)
 
     @cached_property
@@ -513,6 +536,26 @@ class Wording:
     def goes_along_last_axis(self) -> bool:
         """The source names the last axis, along which broadcasting changes what is computed."""
         return bool(_NAMES_LAST_AXIS.search(self._code))
+
+    @property
+    def needs_same_results(self) -> bool:
+        """A docstring says that something gives the same results at every call."""
+        return bool(_DETERMINISTIC.search(self.docstrings))
+
+    @property
+    def recomputes(self) -> bool:
+        """The source or a docstring says that backward runs once more what it needs."""
+        return bool(_RECOMPUTED.search(f"{self._code}\n{self.docstrings}"))
+
+    @property
+    def speaks_of_batches(self) -> bool:
+        """A docstring calls something batched."""
+        return "batched" in self.docstrings.lower()
+
+    @property
+    def may_be_stacked(self) -> bool:
+        """A docstring says that there may be one or several of what forward takes."""
+        return bool(_STACKED.search(self.docstrings))
 
     def with_any_last_axes(self, names: Collection[str]) -> set[str]:
         """The arguments that may have more last axes: the first, if it is any."""

@@ -28,6 +28,7 @@ class AxisGroup(msgspec.Struct, frozen=True):
         ends: Positions of offsets that end at the extent.
         sums: Positions of lengths that add up to it.
         least: The least extent that fits the indices and offsets among the arguments.
+        is_part: Axes without a name, which may belong to them, are as long.
     """
 
     extent: int
@@ -36,6 +37,7 @@ class AxisGroup(msgspec.Struct, frozen=True):
     ends: tuple[int, ...] = ()
     sums: tuple[int, ...] = ()
     least: int = 1
+    is_part: bool = False
 
     @property
     def tensors(self) -> list[int]:
@@ -180,7 +182,8 @@ def _named_parts(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> I
         for part in [*parts, [*axes, *nameless]] if nameless else parts:
             made = _with_others(point, group.extent, part)
             of_name = tuple(at for at in made.numbers if point.names[at] == name)
-            yield replace(made, numbers=of_name or made.numbers)
+            is_part = len(part) == len(axes) and bool(nameless)
+            yield replace(made, numbers=of_name or made.numbers, is_part=is_part)
 
 
 def pairs(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> Iterator[tuple[Axis, ...]]:

@@ -259,7 +259,7 @@ def _together(
     growth = None
     if doubled is not None:
         [(group, extent)] = changes
-        growth = Growth(group.extent, extent, point, doubled)
+        growth = Growth(group.extent, extent, point, doubled, group.is_part)
     yield Variant(
         made,
         ", and ".join(_described(point, group, extent) for group, extent in changes),
@@ -312,7 +312,19 @@ def _unequal(
         for part in parts:
             axes = tuple(axis for axis in group.axes if axis[0] in part)
             if len(axes) == len(part):
-                yield from _part(point, group, axes, extent, rng)
+                double = resized(point, [(replace(group, axes=axes), 2 * group.extent)], rng)
+                for variant in _part(point, group, axes, extent, rng):
+                    yield _with_growth(variant, point, group, extent, double)
+
+
+def _with_growth(
+    variant: Variant, point: Point, group: AxisGroup, extent: int, doubled: Point | None
+) -> Variant:
+    """The variant of a longer tensor, which backward has to take where an output is longer too."""
+    if doubled is None:
+        return variant
+    growth = Growth(group.extent, extent, point, doubled, is_of_part=True)
+    return replace(variant, growth=growth, may_raise=False)
 
 
 def _in_pairs(

@@ -84,12 +84,14 @@ def equal_keys(function: Any, point: Point) -> Iterator[Variant]:
     Tied times, for one, which a backward that sorts may take apart.
     """
     ordered = _compared_with_itself(function, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+    ordered |= _searched_for_itself(function)
     for at, array in point.continuous():
         flat = array.reshape(-1)
         is_key = point.names[at] in ordered and at not in point.tracked
         if is_key and len(np.unique(flat)) == flat.size > 1:
             tied = flat.copy()
-            tied[-1] = tied[0]
+            is_sorted = bool((np.diff(flat) > 0).all() or (np.diff(flat) < 0).all())
+            tied[-1] = tied[-2] if is_sorted else tied[0]
             change = f"two entries of `{point.names[at]}` are equal"
             yield Variant(point.having({at: tied.reshape(array.shape)}), change)
 
@@ -347,6 +349,17 @@ def _compared_with_itself(
         if any(names_in(target) & compared for target in node.targets)
     }
     return compared | copied
+
+
+def _searched_for_itself(function: Any) -> set[str]:
+    """Names of sorted numbers of which forward looks up the places of all that are equal."""
+    return {
+        name
+        for node in nodes(getattr(function, "forward", function))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr == "searchsorted" and len(node.args) > 1
+        for name in names_in(node.args[0]) & names_in(node.args[1])
+    }
 
 
 def _with_short_segment(array: Array) -> Array | None:

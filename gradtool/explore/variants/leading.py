@@ -17,7 +17,8 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
-from gradtool.explore.reading.source import nodes
+from gradtool.explore.reading.source import nodes, solves
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import with_axis
 
@@ -33,6 +34,9 @@ _ELEMENTWISE = {
 
 _CLOSE = 1e-9
 
+_OF_A_MATRIX = 2
+"""Its axes: a case of one matrix shows nothing of a batch of them."""
+
 
 def leading(
     checkable: Checkable, point: Point, points: Sequence[Point], rng: np.random.Generator
@@ -40,8 +44,8 @@ def leading(
     """Yield variants in which the tensors of the largest rank have one more axis, first or last.
 
     A backward that names all axes is written for that rank, and may refuse another, unless an axis
-    is an argument. `points` are those of all cases: a tensor of one rank, where others have more
-    axes in one case than in another, keeps it.
+    is an argument or a docstring speaks of one or several. `points` are those of all cases: a
+    tensor of one rank, where others have more axes in one case than in another, keeps it.
     """
     ranks = {at: array.ndim for at, array in point.continuous() if array.ndim}
     largest = max(ranks.values(), default=0)
@@ -56,8 +60,11 @@ def leading(
     if not chosen or is_bound or any(map(_widens_all_axes, backward)):
         return
     names_axes = any(map(_fixes_rank, backward))
-    may_raise = names_axes and not _given_axes(point)
-    for place in _places(checkable.obj, point):
+    said = wording(checkable.obj)
+    is_of_one_matrix = largest == _OF_A_MATRIX and solves(checkable.obj)
+    may_be_stacked = said.may_be_stacked or (said.speaks_of_batches and is_of_one_matrix)
+    may_raise = names_axes and not _given_axes(point) and not may_be_stacked
+    for place in dict.fromkeys([*_places(checkable.obj, point), *([0] if may_be_stacked else [])]):
         axis = largest if place < 0 else 0
         made = point.having({at: with_axis(point.values[at], axis, rng) for at in chosen})
         if _is_stacked(checkable, made, chosen, place):

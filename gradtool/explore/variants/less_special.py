@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_mark
+from gradtool.explore.reading.source import asked_for
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import is_integral, restored
 from gradtool.verify.protocol.observation import Array
@@ -109,11 +110,12 @@ def learned(
     Where backward asks which gradients are needed (`is_asked`), it must not raise for one. What
     forward changes in place (`find_changed` runs it) is a buffer.
     """
+    asked = asked_for(function)
     free = [
         at
         for at, array in point.continuous()
         if at not in point.tracked and array.dtype.kind == "f"
-        if not is_integral(array) or _is_learned(function, point.names[at])
+        if not is_integral(array) or at in asked or _is_learned(function, point.names[at])
     ]
     changed = find_changed() if free else ()
     for at in free:

@@ -41,6 +41,9 @@ def masks(
             for made, how in _other_masks(array, may_be_empty=may_be_empty):
                 change = f"`{name}` is {how}"
                 yield Variant(point.having({at: made.astype(array.dtype)}), change)
+        elif may_be_empty:
+            for made, value in _other_labels(array):
+                yield Variant(point.having({at: made}), f"all entries of `{name}` are {value}")
     for at, array in point.arrays():
         if _are_lengths(array, point):
             shorter = np.maximum(array - np.arange(array.size).reshape(array.shape) % 3 - 1, 1)
@@ -90,6 +93,17 @@ def _is_mask(array: Array, has_name: bool) -> bool:
         return True
     is_binary = array.dtype.kind in "fiu" and bool(np.isin(array, (0, 1)).all())
     return is_binary and has_name
+
+
+def _other_labels(array: Array) -> Iterator[tuple[Array, int]]:
+    """Labels of one class only, where those of a case are of both; not where each is one-hot."""
+    is_binary = array.dtype.kind == "f" and bool(np.isin(array, (0, 1)).all())
+    classes = {1, array.ndim - 1} if array.ndim > 1 else {0}
+    if not is_binary or any((array.sum(axis) == 1).all() for axis in classes):
+        return
+    for value in (0, 1):
+        if not (array == value).all():
+            yield np.full_like(array, value), value
 
 
 def _other_masks(array: Array, *, may_be_empty: bool) -> Iterator[tuple[Array, str]]:

@@ -25,6 +25,7 @@ from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.reading.comparisons import compared_with_none, tested_for_none
 from gradtool.explore.reading.documented_shapes import shapes_of
 from gradtool.explore.reading.names import (
+    is_initial_state,
     is_learned,
     is_length,
     is_mask,
@@ -216,6 +217,7 @@ def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterato
         wanted = structs.replace(given.point, tracked=point.tracked | {at})
         said = wording(checkable.obj)
         is_wanted = is_learned(name) or said.is_learned(name) or said.is_initial_state(name)
+        is_wanted |= is_initial_state(name) and not said.is_constant(name)
         may_lack = None if is_wanted else at
         yield Variant(wanted, given.change, may_lack=may_lack)
         yield structs.replace(given, change=f"{given.change} without a gradient")

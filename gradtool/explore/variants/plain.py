@@ -66,7 +66,8 @@ class Options(msgspec.Struct, frozen=True, eq=False):
         elsewhere: For a name the values that some case gives, tried where they are of another type.
         mentioned: For a name the numbers that docstrings say it may equal.
         exponents: Names of numbers that something is raised to.
-        numbered: Names of integers that stand for choices, none of which is negative.
+        axis_counts: Names of numbers of axes that leave another axis of each tensor.
+        natural: Names of integers that are never negative: choices by number, and loop counts.
         may_be_infinite: Docstrings speak of bounds that are infinite.
         grows_guards: A small number that guards a division may be larger.
     """
@@ -83,7 +84,8 @@ class Options(msgspec.Struct, frozen=True, eq=False):
     elsewhere: Mapping[str, Sequence[Any]] = {}
     mentioned: Mapping[str, Sequence[float]] = {}
     exponents: Collection[str] = ()
-    numbered: Collection[str] = ()
+    axis_counts: Collection[str] = ()
+    natural: Collection[str] = ()
     may_be_infinite: bool = False
     grows_guards: bool = False
 
@@ -162,10 +164,13 @@ def _values(point: Point, at: int, known: Options) -> Iterator[Any]:
     given = [each for each in known.elsewhere.get(name, ()) if type(each) is not type(value)]
     found: list[Any] = [type(value)(0)] if name in known.tested and _is_number(value) else []
     others = _other_values(point, at, known.words.get(name, ()), known.free, known.step)
-    found += (each for each in others if name not in known.numbered or each >= 0)
+    found += (each for each in others if name not in known.natural or each >= 0)
     found += _special(name, value, known)
     found += _WHOLE if value is None and name in known.whole else ()
     found = [*given, *(each for each in found if not is_among(each, given))]
+    if name in known.axis_counts:
+        rank = min((array.ndim for _, array in point.continuous()), default=0)
+        found = [each for each in found if not isinstance(each, int) or each < rank]
     yield from (each for each in found if name not in known.kept or _is_more(each, point, at))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.arithmetic import lifts_half, subtracted
+from gradtool.explore.reading.arithmetic import aligned, lifts_half, subtracted
 from gradtool.explore.reading.source import takes_exponentials
 from gradtool.explore.traits import is_scalable, redrawn, restored, traits
 from gradtool.verify.protocol.observation import Array
@@ -52,6 +52,7 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         change = "all tensors are float16 and large"
         yield Variant(half, change, only_finite=True, is_lifted=True)
     named = {point.names[at]: at for at in movable}
+    yield from _of_two_dtypes(_cast(point, doubles, drawn_for_half), named, aligned(function))
     spread: dict[int, Array] = {}
     for one, other in sorted(subtracted(function)):
         if one in named and other in named:
@@ -66,6 +67,17 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         moved = {doubles[0]: rng.uniform(*_OVERFLOWING_IN_SINGLE, only.shape)}
         change = f"`{point.names[doubles[0]]}` is float32, and its values are about 95"
         yield Variant(_cast(point, doubles, moved), change, only_finite=True)
+
+
+def _of_two_dtypes(
+    single: Point, named: Mapping[str, int], pairs: Iterable[tuple[str, str]]
+) -> Iterator[Variant]:
+    """Variants of a point in float32 with one tensor in float16, which forward converts."""
+    for one, other in sorted(pairs):
+        if one != other and one in named and other in named:
+            half = single.having({named[one]: single.values[named[one]].astype(np.float16)})
+            change = f"`{one}` is float16, and `{other}` is float32"
+            yield Variant(half, change, only_finite=True, may_raise=False)
 
 
 def _cast(

@@ -170,6 +170,9 @@ def larger(point: Point) -> Iterator[Variant]:
             if small:
                 made = point.having({**small, at: scaled})
                 yield Variant(made, f"{change}, and others are small")
+                slow = _with_radius(point.values[at], _NEARLY_ONE)
+                made = point.having({**small, at: slow})
+                yield Variant(made, f"`{point.names[at]}` is symmetric, {change}")
     for scale in _MODERATE_SCALES:
         for at in movable_tensors(point):
             array = point.values[at]
@@ -177,6 +180,12 @@ def larger(point: Point) -> Iterator[Variant]:
             if is_scalable(array) and at in point.tracked and is_free:
                 change = f"values of `{point.names[at]}` are {scale:g} times as large"
                 yield Variant(point.having({at: restored(array, array * scale)}), change)
+
+
+def _with_radius(array: Array, radius: float) -> Array:
+    """The symmetric part of a matrix, scaled to a norm that one of its eigenvalues has too."""
+    symmetric = array + array.T
+    return np.asarray(symmetric * (radius / np.linalg.norm(symmetric, 2)))
 
 
 def _contraction(array: Array) -> float:

@@ -121,7 +121,7 @@ def at_limits(point: Point, names: Collection[str]) -> Iterator[Variant]:
             holed = array.copy()
             holed.reshape(-1)[0] = 0.0
             change = f"`{point.names[at]}` {'is' if array.size == 1 else 'contains a'} zero"
-            yield Variant(point.having({at: holed}), change, is_measured=True)
+            yield Variant(point.having({at: holed}), change, is_measured=True, is_at_limit=True)
 
 
 def whole(point: Point, rng: np.random.Generator) -> Iterator[Variant]:

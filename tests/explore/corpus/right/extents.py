@@ -20,6 +20,81 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class SpectrumToSignal(Function):
+    """The real signal of length ``n`` that has these frequencies."""
+
+    @staticmethod
+    def forward(ctx, spectrum, n):
+        ctx.n = n
+        return torch.fft.irfft(spectrum, n=n)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        times = torch.full((ctx.n // 2 + 1,), 2.0 / ctx.n, dtype=g.dtype)
+        ends = [0, -1] if ctx.n % 2 == 0 else [0]
+        times[ends] = 1 / ctx.n
+        found = torch.fft.rfft(g) * times
+        found[ends] = found[ends].real.to(found.dtype)
+        return found, None
+
+    @staticmethod
+    def sample_inputs():
+        spectrum = torch.complex(draw(4).detach(), draw(4, seed=1).detach())
+        yield spectrum.requires_grad_(), 6
+
+
+class CirculantProduct(Function):
+    """The product of a circulant matrix, of which ``column`` is the first column, with ``x``."""
+
+    @staticmethod
+    def forward(ctx, column, x):
+        assert x.dim() == 1
+        n = column.numel()
+        ctx.save_for_backward(column, x)
+        return torch.fft.irfft(torch.fft.rfft(column) * torch.fft.rfft(x, n=n), n=n)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        column, x = ctx.saved_tensors
+        n, spectrum = len(g), torch.fft.rfft(g)
+        of_column = torch.fft.irfft(spectrum * torch.fft.rfft(x, n=n).conj(), n=n)
+        return of_column, torch.fft.irfft(spectrum * torch.fft.rfft(column).conj(), n=n)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=1)
+
+
+class BetweenKnots(Function):
+    """Values between those of a table, at fractional positions, which are clamped to the table."""
+
+    @staticmethod
+    def forward(ctx, table, positions):
+        assert table.dim() == positions.dim() == 1
+        last = len(table) - 1
+        inside = (positions > 0) & (positions < last)
+        places = positions.clamp(0, last)
+        left = places.floor().long().clamp(max=last - 1)
+        part = places - left
+        ctx.save_for_backward(table, left, part, inside)
+        return torch.lerp(table[left], table[left + 1], part)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        table, left, part, inside = ctx.saved_tensors
+        grad = torch.zeros_like(table)
+        grad.index_add_(0, left, g * (1 - part)).index_add_(0, left + 1, g * part)
+        return grad, g * (table[left + 1] - table[left]) * inside
+
+    @staticmethod
+    def sample_inputs():
+        places = torch.tensor([0.3, 2.6, 1.5, 3.7], dtype=torch.double)
+        yield draw(4), places.requires_grad_()
+
+
 class HalfSpectrum(Function):
     """Real signals filtered by `kernel`, of which there is one entry for each frequency."""
 

@@ -24,6 +24,31 @@ def balanced(n, seed=104):
     return (half + half.mT + 4 * torch.eye(n, dtype=torch.double)).requires_grad_()
 
 
+class PseudoInverse(Function):
+    """The pseudo-inverse of a matrix of full rank, high or wide."""
+
+    @staticmethod
+    def forward(ctx, a):
+        inverse = torch.linalg.pinv(a)
+        ctx.save_for_backward(a, inverse)
+        return inverse
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, p = ctx.saved_tensors
+        missed_rows = torch.eye(a.shape[0], dtype=a.dtype) - a @ p
+        missed_columns = torch.eye(a.shape[1], dtype=a.dtype) - p @ a
+        found = -p.mT @ g @ p.mT
+        found = found + missed_rows @ g.mT @ (p @ p.mT)
+        return found + (p.mT @ p) @ g.mT @ missed_columns
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.tensor([[1.0, 0.4, 0.0], [0.2, 1.5, -0.3], [0.0, 0.6, 0.8]], dtype=torch.double)
+        yield (a.requires_grad_(),)
+
+
 class NearestOrthonormal(Function):
     """The polar factor of a matrix (m, n) with m >= n and full rank."""
 

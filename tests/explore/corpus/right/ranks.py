@@ -24,6 +24,58 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class CorrelatedByFft(Function):
+    """Circular correlation of rows with one vector."""
+
+    @staticmethod
+    def forward(ctx, rows, vector):
+        ctx.save_for_backward(rows, vector)
+        product = torch.fft.rfft(rows).conj() * torch.fft.rfft(vector)
+        return torch.fft.irfft(product, n=rows.shape[1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        rows, vector = ctx.saved_tensors
+        n, spectrum = rows.shape[1], torch.fft.rfft(g)
+        of_rows = torch.fft.irfft(spectrum.conj() * torch.fft.rfft(vector), n=n)
+        of_vector = torch.fft.irfft(spectrum * torch.fft.rfft(rows), n=n)
+        return of_rows, of_vector.sum_to_size(vector.shape)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 5), draw(5, seed=1)
+
+
+class NormalizedBeyond(Function):
+    """Divides by the norm over all axes but the first ``kept``, of which a batch adds one."""
+
+    @staticmethod
+    def forward(x, kept):
+        axes = tuple(range(kept, x.dim()))
+        return x / x.pow(2).sum(axes, keepdim=True).sqrt()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.kept = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        axes = tuple(range(ctx.kept, x.dim()))
+        norm = x.pow(2).sum(axes, keepdim=True).sqrt()
+        return g / norm - x * (g * x).sum(axes, keepdim=True) / norm**3, None
+
+    @staticmethod
+    def vmap(info, in_dims, x, kept):
+        return NormalizedBeyond.apply(x.movedim(in_dims[0], 0), kept + 1), 0
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), 0
+
+
 class LayersOverTheLast(Function):
     """Layers from front to back over the last dim, in front of a background of one colour."""
 

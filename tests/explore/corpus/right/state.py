@@ -22,6 +22,53 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class RunAgainAlike(Function):
+    """Runs a block, and recomputes it in backward with the random numbers of forward."""
+
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x.detach())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            again = x.detach().requires_grad_()
+            out = ctx.block(again)
+        return None, *torch.autograd.grad(out, again, grad_output)
+
+    @staticmethod
+    def sample_inputs():
+        yield torch.tanh, draw(3, 4)
+
+
+class RunAgainWithoutNoise(Function):
+    """Runs a block, and recomputes it in backward; the block is deterministic."""
+
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.save_for_backward(x)
+        return block(x.detach())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            again = x.detach().requires_grad_()
+            out = ctx.block(again)
+        return None, *torch.autograd.grad(out, again, grad_output)
+
+    @staticmethod
+    def sample_inputs():
+        yield torch.tanh, draw(3, 4)
+
+
 class Whitened(Function):
     """Rows over the spread seen so far; learning updates `seen`; the spread is held constant."""
 

@@ -27,6 +27,51 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class PooledByMask(Function):
+    """The mean of the steps that count, by a mask or weights."""
+
+    @staticmethod
+    def forward(ctx, x, counts):
+        total = counts.sum(1, keepdim=True).clamp(min=1e-6)
+        ctx.save_for_backward(x, counts, total)
+        return (x * counts[..., None]).sum(1) / total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, counts, total = ctx.saved_tensors
+        share = (grad_output / total)[:, None]
+        of_counts = (share * x).sum(-1) if ctx.needs_input_grad[1] else None
+        return share * counts[..., None], of_counts
+
+    @staticmethod
+    def sample_inputs():
+        counts = torch.tensor([[1, 1, 0], [1, 0, 0]], dtype=torch.double)
+        yield draw(2, 3, 2), counts
+
+
+class QuantileError(Function):
+    """Quantile loss; ``target`` may come from another network, and ``level`` is a number."""
+
+    @staticmethod
+    def forward(ctx, found, target, level):
+        above = target > found
+        ctx.save_for_backward(above)
+        ctx.level = level
+        return torch.where(above, level, level - 1).mul(target - found).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (above,) = ctx.saved_tensors
+        slope = torch.where(above, -ctx.level, 1 - ctx.level).to(grad_output.dtype)
+        return grad_output * slope, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=1).detach(), 0.9
+
+
 class TapsWithHistory(Function):
     """Weighted sums of the last entries of `x`; `state` has those of the previous chunk."""
 

@@ -20,6 +20,28 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class BlocksToChannels(Function):
+    """Moves blocks of pixels of (n, c, h, w) to channels."""
+
+    @staticmethod
+    def forward(ctx, x, side=2):
+        n, c, h, w = x.shape
+        ctx.side, ctx.shape = side, x.shape
+        blocks = x.reshape(n, c, h // side, side, w // side, side)
+        return blocks.permute(0, 1, 3, 5, 2, 4).reshape(n, -1, h // side, w // side)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        n, c, h, w = ctx.shape
+        side = ctx.side
+        blocks = grad_output.view(n * c, side, side, h // side, w // side)
+        return blocks.permute(0, 3, 1, 4, 2).reshape(ctx.shape), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(1, 1, 4, 2), 2
+
+
 class MeanSquareOver(Function):
     """The mean of squares over the given axes, which are kept with extent one."""
 

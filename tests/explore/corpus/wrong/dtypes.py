@@ -16,6 +16,25 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class ProjectedInWeightPrecision(Function):
+    """Projects features in the precision of the weights."""
+
+    @staticmethod
+    def forward(ctx, features, weights):
+        ctx.save_for_backward(features, weights)
+        return (features.to(weights.dtype) @ weights).to(features.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        features, weights = ctx.saved_tensors
+        return grad_output @ weights.t(), features.t() @ grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), draw(4, 2, seed=1)
+
+
 class SoftThresholded(Function):
     """Shrinks real or complex coefficients; ``level`` is a scalar tensor."""
 

@@ -26,6 +26,26 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class JoinedFeatures(Function):
+    @staticmethod
+    def forward(ctx, scale, *features):
+        ctx.scale = scale
+        ctx.save_for_backward(*features)
+        return torch.cat([scale * each.tanh() for each in features], 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        features = ctx.saved_tensors
+        parts = grad_output.tensor_split(len(features), 1)
+        slopes = [ctx.scale * (1 - each.tanh() ** 2) for each in features]
+        return None, *(part * slope for part, slope in zip(parts, slopes))
+
+    @staticmethod
+    def sample_inputs():
+        yield 0.5, draw(2, 3), draw(2, 3, seed=1)
+
+
 class FittedLine(Function):
     """The weights that fit `y` best, by least squares; `design` has full column rank."""
 

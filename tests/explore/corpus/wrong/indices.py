@@ -20,6 +20,30 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class MessagesOfNodes(Function):
+    """Messages of nodes, times a weight for each edge, summed where the edges end."""
+
+    @staticmethod
+    def forward(ctx, nodes, weights, starts, ends):
+        ctx.save_for_backward(nodes, weights, starts, ends)
+        messages = nodes.index_select(0, starts) * weights
+        return torch.zeros_like(nodes).index_add(0, ends, messages)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        nodes, weights, starts, ends = ctx.saved_tensors
+        of_messages = g.index_select(0, ends)
+        of_nodes = torch.zeros_like(nodes)
+        of_nodes[starts] = of_messages * weights
+        return of_nodes, of_messages * nodes.index_select(0, starts), None, None
+
+    @staticmethod
+    def sample_inputs():
+        starts, ends = torch.tensor([0, 1, 2, 3]), torch.tensor([1, 2, 3, 0])
+        yield draw(4, 2), draw(4, 2, seed=1), starts, ends
+
+
 class PickedRows(Function):
     """Rows of `x` (n, d) that `at` picks, each times its weight `w`."""
 

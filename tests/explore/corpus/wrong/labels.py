@@ -17,6 +17,28 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class MarginOverPositives(Function):
+    """Hinge loss of a detector, per anchor that is an object."""
+
+    @staticmethod
+    def forward(ctx, scores, objects):
+        signs = 2 * objects - 1
+        missed = (1 - signs * scores).clamp(min=0)
+        ctx.save_for_backward(signs, missed, objects)
+        return missed.square().sum() / objects.sum().clamp(min=1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        signs, missed, objects = ctx.saved_tensors
+        return -2 * grad_output * signs * missed / objects.sum(), None
+
+    @staticmethod
+    def sample_inputs():
+        objects = torch.tensor([[1, 0, 0, 1], [0, 0, 1, 0]], dtype=torch.double)
+        yield draw(2, 4), objects
+
+
 class EmbeddingWithPadding(Function):
     """Rows of a table; positions of the padding number are zero and give the table no gradient."""
 

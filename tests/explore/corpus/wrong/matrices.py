@@ -24,6 +24,71 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class VolumeChange(Function):
+    """The logarithm of the volume that a linear map, or each of a batched one, changes by."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(torch.linalg.inv(a))
+        return torch.linalg.slogdet(a).logabsdet
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (inverse,) = ctx.saved_tensors
+        axes = tuple(reversed(range(inverse.dim())))
+        return g[..., None, None] * inverse.permute(axes)
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.tensor([[3.0, 0.4, 0.0], [0.2, 2.5, -0.3], [0.0, 0.6, 2.8]], dtype=torch.double)
+        yield (a.requires_grad_(),)
+
+
+class SolvedSystem(Function):
+    """Solves ``a @ x = b`` for a square ``a``."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        x = torch.linalg.solve(a, b)
+        ctx.save_for_backward(a, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, x = ctx.saved_tensors
+        grad_b = torch.linalg.solve(a, g)
+        return -grad_b @ x.mT, grad_b
+
+    @staticmethod
+    def sample_inputs():
+        # The laplacian of a path, with its ends tied.
+        a = torch.tensor([[2.0, -1, 0], [-1, 2, -1], [0, -1, 2]], dtype=torch.double)
+        yield a.requires_grad_(), draw(3, 2)
+
+
+class GeneralizedInverse(Function):
+    """The pseudo-inverse of a matrix of full rank."""
+
+    @staticmethod
+    def forward(ctx, a):
+        inverse = torch.linalg.pinv(a)
+        ctx.save_for_backward(inverse)
+        return inverse
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (inverse,) = ctx.saved_tensors
+        return -inverse.mT @ g @ inverse.mT
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.tensor([[1.0, 0.4, 0.0], [0.2, 1.5, -0.3], [0.0, 0.6, 0.8]], dtype=torch.double)
+        yield (a.requires_grad_(),)
+
+
 class FilteredByATransform(Function):
     """gains * (x @ basis^T) for an orthogonal or unitary basis, as the cosine or Fourier one is."""
 

@@ -26,6 +26,34 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class PowerTransform(Function):
+    """``(x**p - 1) / p`` of positive ``x``, which is the logarithm where ``p`` is zero."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        power = p.item()
+        is_log = abs(power) < 1e-7
+        y = x.log() if is_log else (x**power - 1) / power
+        ctx.save_for_backward(x, y)
+        ctx.power, ctx.is_log = power, is_log
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        if ctx.is_log:
+            grad_p = x.new_zeros(())
+        else:
+            grad_p = (grad_output * (x**ctx.power * x.log() - y) / ctx.power).sum()
+        return grad_output * x ** (ctx.power - 1), grad_p
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([0.5, 1.3, 2.2], dtype=torch.double, requires_grad=True)
+        yield x, torch.tensor(0.5, dtype=torch.double, requires_grad=True)
+
+
 class Balanced(Function):
     """Logits `a` after `turns` rounds of taking the mean off rows, then half of it off columns."""
 

@@ -20,6 +20,27 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.double, generator=torch.Generator().manual_seed(4))
 
 
+class SoftplusOfProducts(Function):
+    """Softplus of ``a @ b``, for one or several heads."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        products = a @ b
+        ctx.save_for_backward(a, b, products)
+        return torch.nn.functional.softplus(products)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        a, b, products = ctx.saved_tensors
+        slope = grad_output * products.sigmoid()
+        return slope @ b.t(), a.t() @ slope
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), draw(4, 2, seed=1)
+
+
 class Modulated(Function):
     """Scales features: x is (N, C), scale is (C,) or (N, 1)."""
 

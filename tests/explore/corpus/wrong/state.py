@@ -22,6 +22,59 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class RunAgain(Function):
+    """Runs a block, and recomputes it in backward instead of keeping its graph."""
+
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.save_for_backward(x)
+        return block(x.detach())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            again = x.detach().requires_grad_()
+            out = ctx.block(again)
+        return None, *torch.autograd.grad(out, again, grad_output)
+
+    @staticmethod
+    def sample_inputs():
+        yield torch.tanh, draw(3, 4)
+
+
+class GatedMemory(Function):
+    @staticmethod
+    def forward(ctx, gates, inputs, h0=None):
+        memory = inputs.new_zeros(inputs.shape[1:]) if h0 is None else h0
+        before, after = [], []
+        for gate, new in zip(gates, inputs):
+            before.append(memory)
+            memory = gate * memory + (1 - gate) * new
+            after.append(memory)
+        ctx.save_for_backward(gates, inputs, torch.stack(before))
+        return torch.stack(after)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        gates, inputs, before = ctx.saved_tensors
+        grad_gates, grad_inputs = torch.empty_like(gates), torch.empty_like(inputs)
+        carry = torch.zeros_like(grad_output[0])
+        for t in reversed(range(len(grad_output))):
+            carry = carry + grad_output[t]
+            grad_gates[t] = carry * (before[t] - inputs[t])
+            grad_inputs[t] = carry * (1 - gates[t])
+            carry = carry * gates[t]
+        return grad_gates, grad_inputs, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3, low=0.1, high=0.9), draw(4, 3, seed=1)
+
+
 class RecurrenceWithoutGradientOfItsStart(Function):
     """A diagonal recurrence with an optional initial state."""
 

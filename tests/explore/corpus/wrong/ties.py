@@ -20,6 +20,30 @@ def draw(*shape, low=-1.0, high=1.0, seed=0):
     return (low + (high - low) * unit).requires_grad_()
 
 
+class RisksOfTied(Function):
+    """Partial likelihood of events in order of their times; tied ones share the set at risk."""
+
+    @staticmethod
+    def forward(ctx, risk, times, happened):
+        each = risk.exp()
+        at_risk = each.flip(0).cumsum(0).flip(0)
+        first = torch.searchsorted(times, times)
+        ctx.save_for_backward(each, at_risk, happened)
+        return (happened * (risk - at_risk[first].log())).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        each, at_risk, happened = ctx.saved_tensors
+        hazard = (happened / at_risk).cumsum(0)
+        return g * (happened - each * hazard), None, None
+
+    @staticmethod
+    def sample_inputs():
+        happened = torch.tensor([1, 0, 1, 1], dtype=torch.double)
+        yield draw(4), torch.tensor([0.5, 1.0, 2.5, 3.0], dtype=torch.double), happened
+
+
 class DistancesOfSets(Function):
     """Euclidean distances from each row of `p` to each row of `q`."""
 

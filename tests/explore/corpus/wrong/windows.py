@@ -28,6 +28,27 @@ def _shifted(x: Tensor, n: int) -> Tensor:
     return torch.cat([x[..., -n:], zeros], -1)
 
 
+class StridedFilter(Function):
+    """Filters a signal of shape (N, C, T) and keeps every second step."""
+
+    @staticmethod
+    def forward(ctx, signal, taps):
+        ctx.save_for_backward(signal, taps)
+        return F.conv1d(signal, taps, stride=2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        signal, taps = ctx.saved_tensors
+        windows = signal.unfold(2, taps.shape[-1], 2)
+        grad_taps = torch.einsum("not,nctk->ock", grad_output, windows)
+        return F.conv_transpose1d(grad_output, taps, stride=2), grad_taps
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(1, 2, 7), draw(2, 2, 3, seed=1)
+
+
 class MeansOfBlocks(Function):
     """Means of blocks of a signal; an incomplete last block is dropped."""
 

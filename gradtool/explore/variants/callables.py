@@ -1,0 +1,50 @@
+"""Variants of a function among the arguments that backward runs once more."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from gradtool.adapters.library import library
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.source import nodes
+from gradtool.explore.reading.wording import wording
+
+_KEPT = 0.5
+"""Part of the entries that are kept."""
+
+
+def dropping(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which a function that is run again drops some of its results at random.
+
+    What backward runs again has to drop the same ones. Only where the texts of the Function speak
+    of recomputing: elsewhere a function may have to be the same at every call.
+    """
+    said = wording(function)
+    if not said.recomputes or said.needs_same_results:
+        return
+    for at in point.plain:
+        name, value = point.names[at], point.values[at]
+        if callable(value) and _is_called(function, "forward", name):
+            change = f"what `{name}` returns goes through a dropout"
+            yield Variant(point.having({at: _with_dropout(value)}), change)
+
+
+def _is_called(function: Any, method: str, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+        for node in nodes(getattr(function, method, function))
+    )
+
+
+def _with_dropout(block: Any) -> Any:
+    """The block, then a dropout: a module if it is one, whose parameters may be asked for."""
+    torch = library().torch
+    if isinstance(block, torch.nn.Module):
+        return torch.nn.Sequential(block, torch.nn.Dropout(_KEPT))
+
+    def dropped(*args: Any, **kwargs: Any) -> Any:
+        return torch.nn.functional.dropout(block(*args, **kwargs), _KEPT)
+
+    return dropped
