@@ -101,12 +101,15 @@ class Tensor(TensorMethods):
     _sparse: Any = None
     """For a sparse tensor: the entries that it stores, which are no dense array."""
 
-    def __init__(self, *given: Any, device: Any = None) -> None:
+    def __init__(self, *given: Any, device: Any = None, **others: Any) -> None:
         """A tensor of the default dtype: of data, which is copied, or of a size, zeros.
 
-        `torch.tensor` infers the dtype.
+        `torch.tensor` infers the dtype. What the ``__new__`` of a subclass has made stays as it is.
         """
-        del device
+        if hasattr(self, "_requires_grad"):
+            return
+        if others:
+            raise TypeError(f"Tensor() got an unexpected keyword argument '{next(iter(others))}'")
         kind = _dtypes.get_default_dtype().numpy
         if not given or (len(given) == 1 and not isinstance(given[0], int | Size)):
             _fill(self, np.array(given[0] if given else (), dtype=kind))

@@ -17,10 +17,11 @@ from gradtool.engine._dtypes import dtype as Dtype  # noqa: N812 - the name is a
 from gradtool.engine._dtypes import get_default_dtype
 from gradtool.engine._modes import overrides
 from gradtool.engine._placeholder import EngineLacksError
-from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import _fill as fill
 from gradtool.engine.autograd.grad_mode import no_grad
 
-_METHODS = ("dequantize", "unpack")
+_METHODS = ("dequantize", "unpack", "to_original_precision")
 """Methods that return the values of an instance."""
 
 _slot = Tensor.__dict__["_array"]
@@ -52,8 +53,8 @@ def make_wrapper_subclass(
         compute = operator.methodcaller(method)
         cls._array = property(lambda x: _values(x, compute), _slot.__set__)
     # Until it is initialized it has the shape and the dtype, and no values.
-    made = wrap(np.broadcast_to(np.zeros((), (dtype or get_default_dtype()).numpy), tuple(size)))
-    made.__class__ = cls
+    made: Tensor = object.__new__(cls)
+    fill(made, np.broadcast_to(np.zeros((), (dtype or get_default_dtype()).numpy), tuple(size)))
     setattr(made, _HAS_NONE, True)
     made._requires_grad = requires_grad
     return made

@@ -76,7 +76,7 @@ RIGHT = {
     "factories": ["Message", "Average"],
     "given": ["Blended", "Exchanged", "OfArrays", "WithGradient"],
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
-    "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong"],
+    "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong", "SquaredIn"],
     "iterations": ["CubeRoot", "LogOdds"],
     "positions": ["DifferenceAlong", "SwappedHalves", "Parabola", "AngleOf"],
     "solvers": ["Solution", "Pushed"],

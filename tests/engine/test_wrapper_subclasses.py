@@ -9,6 +9,7 @@ import pytest
 
 import gradtool.engine as torch
 from gradtool.collect.torch_alias.alias import answer_torch_imports
+from gradtool.engine import _C
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.run.runner import check
 from tests.options import check_options
@@ -66,6 +67,38 @@ def test_a_function_may_return_one(quantized: dict[str, Any]) -> None:
     assert out.tolist() == [0.5, -1.5]
     (out * torch.tensor([2.0, 3.0])).sum().backward()
     assert x.grad.tolist() == [2.0, 3.0]
+
+
+def test_one_may_have_slots_and_no_constructor_but_new() -> None:
+    class Scaled(torch.Tensor):
+        __slots__ = ("factor", "whole")
+        __torch_function__ = _C._disabled_torch_function_impl
+
+        @staticmethod
+        def __new__(cls, whole: Any, *, factor: float) -> Any:
+            made = torch.Tensor._make_wrapper_subclass(cls, whole.shape, dtype=torch.double)
+            made.whole, made.factor = whole, factor
+            return made
+
+        def dequantize(self) -> Any:
+            return self.whole * self.factor
+
+    product = Scaled(torch.tensor([1, 2]), factor=0.5) * 3
+    assert type(product) is torch.Tensor
+    assert product.tolist() == [1.5, 3.0]
+
+
+def test_what_new_makes_of_a_subclass_is_not_made_again() -> None:
+    class Named(torch.Tensor):
+        @staticmethod
+        def __new__(cls, data: Any, name: str, *, kind: str) -> Any:
+            return torch.Tensor._make_subclass(cls, data)
+
+    data = torch.tensor([1.0, 2.0], dtype=torch.double)
+    named = Named(data, "a", kind="b")
+    assert (named.dtype, named.tolist()) == (torch.double, [1.0, 2.0])
+    with pytest.raises(TypeError, match="kind"):
+        torch.Tensor(2, kind="b")
 
 
 def test_one_without_dequantize_is_refused() -> None:

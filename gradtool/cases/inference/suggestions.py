@@ -38,6 +38,7 @@ from gradtool.cases.inference.stand_ins import (
 from gradtool.cases.inference.uses import Use
 
 _LABELS = re.compile(r"(.*_)?labels?")
+_FLOAT8 = re.compile(r"float8|fp8|f8")
 _PERMUTATION = re.compile(r"(.*_)?perm(utation)?(_.*)?")
 
 _INSTANCES = 3
@@ -49,7 +50,9 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     name, use = parameter.name, reading.uses[parameter.name]
     if use.is_dtype:
         # A tensor would be accepted, for `x.to(other)` takes one too, and show nothing.
-        yield from ({"literal": library().torch.float64}, {"literal": library().torch.float32})
+        dtypes = ("float8_e4m3fn", "float8_e5m2") if _FLOAT8.search(name) else ()
+        for each in (*dtypes, "float64", "float32"):
+            yield {"literal": getattr(library().torch, each)}
         return
     known = reading.shapes.concrete()
     shape = known.get(name)

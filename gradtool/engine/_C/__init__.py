@@ -27,6 +27,12 @@ def _are_functorch_transforms_active() -> bool:
     return _functorch.maybe_current_level() is not None
 
 
+def _disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Run an operation on instances of subclasses as on plain tensors; results are plain, too."""
+    with overrides(False):
+        return func(*args, **(kwargs or {}))
+
+
 def _current_graph_task_id() -> int:
     """Return a number of the backward walk under way, -1 outside of one."""
     return -1 if modes.walk is None else int(modes.walk.number)
