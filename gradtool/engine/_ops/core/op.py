@@ -99,7 +99,7 @@ def namesake(function: Any, name: str) -> Any:
     made.__kwdefaults__, made.__doc__ = function.__kwdefaults__, function.__doc__
     made.__annotations__, made.__module__ = function.__annotations__, function.__module__
     made.__qualname__ = name
-    made.__dict__.update(function.__dict__)
+    made.__dict__.update({"__wrapped__": function, **function.__dict__})
     return made
 
 
