@@ -272,7 +272,7 @@ class _Search:
         if variant.point.size > _LARGE:
             variant = self._smaller(case, variant)
         with without_patience():
-            outcomes = confirmed(self._checkable, case, variant, _first_order(self._settings))
+            outcomes = self._confirmed(case, variant)
         names = [variant.point.names[at] for at in wrong]
         outcomes = [each for each in outcomes if not _is_lost_in_rounding(each, names)]
         if not variant.is_plain and _contradict(outcomes, names):
@@ -307,14 +307,31 @@ class _Search:
     ) -> tuple[Variant, list[Outcome]]:
         """The variant as small as it can be, with what is wrong there: the same rules as before."""
         for each in dict.fromkeys((self._smaller(case, variant), variant)):
-            found = confirmed(self._checkable, case, each, _first_order(self._settings))
+            found = self._confirmed(case, each)
             if [outcome.rule for outcome in found] == [outcome.rule for outcome in outcomes]:
                 return each, found
         return variant, outcomes
 
+    def _rules_for(self, variant: Variant) -> list[str]:
+        """The rules about the first derivative that a variant may break and its case does not."""
+        loses = set() if variant.offset is None else {codes.LOSES_PRECISION}
+        return sorted({*_first_order(self._settings), *(loses & set(self._settings.codes))})
+
+    def _confirmed(self, case: ResolvedCase, variant: Variant) -> list[Outcome]:
+        """What a full check finds, without digits that others lose next to a large number."""
+        found = confirmed(self._checkable, case, variant, self._rules_for(variant))
+        if variant.offset is None:
+            return found
+        name = variant.point.names[variant.offset]
+        return [
+            each
+            for each in found
+            if each.rule.code != codes.LOSES_PRECISION or _argument(each) == name
+        ]
+
     def _add(self, case: ResolvedCase, variant: Variant, outcomes: Iterable[Outcome]) -> None:
         for outcome in outcomes:
-            if outcome.rule.code in _asked(self._settings):
+            if outcome.rule.code in (*_asked(self._settings), *self._rules_for(variant)):
                 key = (outcome.rule.code, _argument(outcome))
                 self.found.setdefault(key, Discovered(case, variant, outcome))
 

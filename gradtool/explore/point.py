@@ -156,6 +156,9 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     is_measured: bool = False
     """Only evaluations show the derivative, as where eigenvalues are equal: steps of forward, such
     as an eigenvector, have none."""
+    offset: int | None = None
+    """An argument with a number added that changes no output: digits that its gradient loses are
+    lost by backward."""
     is_at_limit: bool = False
     """It lies where forward takes another formula over a step that is too short to show a slope."""
     may_be_outside: bool = False

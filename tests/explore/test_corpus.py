@@ -28,6 +28,7 @@ ASKED = (
     "GT120",
     "GT501",
     "GT503",
+    "GT601",
 )
 FOUND = ("GT004", *ASKED)
 FURTHER = ("GT112", "GT201", "GT202", "GT301", "GT401")

@@ -20,7 +20,8 @@ def findings(
     explore: str, function: str = "numbers.py::SwishWithoutBeta", seed: int = 0
 ) -> list[Finding]:
     paths = (str(WRONG / function),)
-    options = check_options(paths=paths, explore=explore, select=("GT101",), seed=seed)
+    asked = ("GT101", "GT601")
+    options = check_options(paths=paths, explore=explore, select=asked, seed=seed)
     return list(check(options).findings())
 
 

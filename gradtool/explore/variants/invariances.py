@@ -64,7 +64,7 @@ def _moved(checkable: Checkable, point: Point, at: int) -> Iterator[Variant]:
         moved = point.having({at: point.values[at] + size})
         if _same_outputs(checkable, point, moved):
             change = f"values of `{point.names[at]}` are about {size:g}"
-            yield Variant(moved, change)
+            yield Variant(moved, change, offset=at)
             # The variance may even become negative.
             yield Variant(moved, change, only_finite=True)
 
