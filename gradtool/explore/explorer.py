@@ -318,7 +318,7 @@ class _Search:
         return sorted({*_first_order(self._settings), *(loses & set(self._settings.codes))})
 
     def _confirmed(self, case: ResolvedCase, variant: Variant) -> list[Outcome]:
-        """What a full check finds, without digits that others lose next to a large number."""
+        """The findings of a full check, without digits that others lose beside a large number."""
         found = confirmed(self._checkable, case, variant, self._rules_for(variant))
         if variant.offset is None:
             return found
