@@ -11,7 +11,7 @@ from typing import Any
 
 from gradtool.adapters.common.parsed_source import walked
 from gradtool.explore.reading.names import is_guard
-from gradtool.explore.reading.source import forward_names, nodes, trees
+from gradtool.explore.reading.source import forward_names, nodes, ranges, trees
 
 _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}
 
@@ -85,25 +85,17 @@ def numbered_choices(function: Any) -> set[str]:
 
 def loop_counts(function: Any) -> set[str]:
     """The names that forward passes to ``range``, to which no negative number means anything."""
-    return {
-        argument.id
-        for node in _of_forward(function)
-        if isinstance(node, ast.Call)
-        if isinstance(node.func, ast.Name) and node.func.id == "range"
-        for argument in node.args[:2]
-        if isinstance(argument, ast.Name)
-    }
+    forward = getattr(function, "forward", function)
+    return {each.id for args in ranges(forward) for each in args[:2] if isinstance(each, ast.Name)}
 
 
 def axis_counts(function: Any) -> set[str]:
     """The names of numbers of axes, from which on forward goes through the others of a tensor."""
     return {
-        node.args[0].id
-        for node in _of_forward(function)
-        if isinstance(node, ast.Call)
-        if isinstance(node.func, ast.Name) and node.func.id == "range" and len(node.args) > 1
-        if isinstance(node.args[0], ast.Name)
-        if ast.unparse(node.args[1]).endswith((".dim()", ".ndim"))
+        args[0].id
+        for args in ranges(getattr(function, "forward", function))
+        if len(args) > 1 and isinstance(args[0], ast.Name)
+        if ast.unparse(args[1]).endswith((".dim()", ".ndim"))
     }
 
 

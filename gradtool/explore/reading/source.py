@@ -248,13 +248,14 @@ def _reads(body: Sequence[ast.stmt], names: Collection[str]) -> bool:
 
 def ends_of_ranges(function: Any) -> set[str]:
     """The names that are ends of a ``range``: numbers of rounds, not places."""
-    return {
-        end.id
-        for node in nodes(function)
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "range"
-        for end in node.args
-        if isinstance(end, ast.Name)
-    }
+    return {end.id for args in ranges(function) for end in args if isinstance(end, ast.Name)}
+
+
+def ranges(function: Any) -> Iterator[list[ast.expr]]:
+    """The arguments of each call of ``range``."""
+    for node in nodes(function):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "range":
+            yield node.args
 
 
 def asks_for_needed(function: Any) -> bool:

@@ -11,8 +11,8 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.source import nodes
 from gradtool.explore.reading.wording import wording
 
-_KEPT = 0.5
-"""Part of the entries that are kept."""
+_DROPPED = 0.5
+"""Part of the entries that become zero."""
 
 
 def dropping(function: Any, point: Point) -> Iterator[Variant]:
@@ -26,15 +26,16 @@ def dropping(function: Any, point: Point) -> Iterator[Variant]:
         return
     for at in point.plain:
         name, value = point.names[at], point.values[at]
-        if callable(value) and _is_called(function, "forward", name):
+        if callable(value) and _is_called(function, name):
             change = f"what `{name}` returns goes through a dropout"
             yield Variant(point.having({at: _with_dropout(value)}), change)
 
 
-def _is_called(function: Any, method: str, name: str) -> bool:
+def _is_called(function: Any, name: str) -> bool:
+    """Return True if forward calls the argument of that name."""
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-        for node in nodes(getattr(function, method, function))
+        for node in nodes(getattr(function, "forward", function))
     )
 
 
@@ -42,9 +43,9 @@ def _with_dropout(block: Any) -> Any:
     """The block, then a dropout: a module if it is one, whose parameters may be asked for."""
     torch = library().torch
     if isinstance(block, torch.nn.Module):
-        return torch.nn.Sequential(block, torch.nn.Dropout(_KEPT))
+        return torch.nn.Sequential(block, torch.nn.Dropout(_DROPPED))
 
     def dropped(*args: Any, **kwargs: Any) -> Any:
-        return torch.nn.functional.dropout(block(*args, **kwargs), _KEPT)
+        return torch.nn.functional.dropout(block(*args, **kwargs), _DROPPED)
 
     return dropped

@@ -91,15 +91,19 @@ def forbidden(point: Point) -> Iterator[Variant]:
 def _is_mask(array: Array, has_name: bool) -> bool:
     if array.dtype.kind == "b":
         return True
-    is_binary = array.dtype.kind in "fiu" and bool(np.isin(array, (0, 1)).all())
-    return is_binary and has_name
+    return array.dtype.kind in "fiu" and _is_binary(array) and has_name
+
+
+def _is_binary(array: Array) -> bool:
+    return bool(np.isin(array, (0, 1)).all())
 
 
 def _other_labels(array: Array) -> Iterator[tuple[Array, int]]:
     """Labels of one class only, where those of a case are of both; not where each is one-hot."""
-    is_binary = array.dtype.kind == "f" and bool(np.isin(array, (0, 1)).all())
+    if array.dtype.kind != "f" or not _is_binary(array):
+        return
     classes = {1, array.ndim - 1} if array.ndim > 1 else {0}
-    if not is_binary or any((array.sum(axis) == 1).all() for axis in classes):
+    if any((array.sum(axis) == 1).all() for axis in classes):
         return
     for value in (0, 1):
         if not (array == value).all():
