@@ -550,6 +550,11 @@ def below(node: ast.expr, depth: int) -> Iterator[ast.expr]:
         yield from below(child, depth - 1)
 
 
+def parsed(code: str) -> ast.expr:
+    """The expression that is written so."""
+    return ast.parse(code, mode="eval").body
+
+
 def replaced(tree: _Tree, made: Mapping[ast.AST, ast.AST]) -> _Tree:
     """Return a tree with some of its nodes replaced; those above none of them are shared."""
     found: _Tree = _replaced(tree, made)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from gradtool.adapters.common.alterations.edits import parsed
 from gradtool.adapters.common.alterations.noted_values import Value
 
 Shape = tuple[int, ...] | None
@@ -46,7 +47,7 @@ class Held:
         shape = _shape(self._values[node]) if node in self._values else ()
         for name in self.names:
             for code in spread(name, self._shapes.get(name, ()), shape):
-                factor = ast.parse(code, mode="eval").body
+                factor = parsed(code)
                 yield ast.BinOp(node, ast.Mult(), factor)
                 yield ast.BinOp(node, ast.Div(), factor)
 
@@ -60,7 +61,7 @@ class Held:
             own = self._shapes.get(name)
             if own is not None and own[1:] == shape and len(own) > len(shape):
                 for end in (0, -1):
-                    yield ast.parse(f"({ast.unparse(node)}) * {name}[{end}]", mode="eval").body
+                    yield parsed(f"({ast.unparse(node)}) * {name}[{end}]")
 
 
 def spread(name: str, own: Shape, shape: Shape) -> Iterator[str]:

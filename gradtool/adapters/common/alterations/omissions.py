@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gradtool.adapters.common.alterations.edits import below, replaced
+from gradtool.adapters.common.alterations.edits import below, parsed, replaced
 
 _DEEPEST = 3
 """Levels below an expression at which a part may stand for all of it."""
@@ -110,7 +110,7 @@ def accumulations(tree: ast.FunctionDef) -> Iterator[Edit]:
 def _accumulating(node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Edit:
     index = target.slice
     places = index if isinstance(index, ast.Tuple) else ast.Tuple([index], ast.Load())
-    x = ast.parse(ast.unparse(target.value), mode="eval").body
+    x = parsed(ast.unparse(target.value))
     adding = [ast.keyword("accumulate", ast.Constant(True))]
     called = ast.Attribute(x, "index_put_", ast.Load())
     return Edit(node, ast.Expr(ast.Call(called, [places, value], adding)), node)

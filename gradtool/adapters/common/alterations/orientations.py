@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from gradtool.adapters.common.alterations.edits import parsed
+
 _OF_A_MATRIX = (
     "({x}).tril()",
     "({x}).triu()",
@@ -39,7 +41,7 @@ def without_gaps(node: ast.expr) -> Iterator[ast.expr]:
             module, matrix = ast.unparse(function.value), ast.unparse(left)
             limit = f"({ast.unparse(d)}).unsqueeze(-1)"
             code = f"{module}.where(({matrix}) == 0, {limit}, {matrix})"
-            yield ast.parse(code, mode="eval").body
+            yield parsed(code)
 
 
 def of_an_index(node: ast.expr) -> Iterator[ast.expr]:
@@ -53,4 +55,4 @@ def _formed(forms: Sequence[str], node: ast.expr) -> Iterator[ast.expr]:
     code = ast.unparse(node)
     code = f"({code})" if isinstance(node, ast.BinOp | ast.IfExp) else code
     for form in forms:
-        yield ast.parse(form.format(x=code), mode="eval").body
+        yield parsed(form.format(x=code))

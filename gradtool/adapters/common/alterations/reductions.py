@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradtool.adapters.common.alterations.edits import parsed
 from gradtool.adapters.common.alterations.held import Held
 
 
@@ -13,7 +14,7 @@ def masked_means(node: ast.expr, held: Held) -> Iterator[ast.expr]:
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr="mean"), args=args, keywords=keywords):
             for name in held.like(value):
-                mask = ast.parse(name, mode="eval").body
+                mask = parsed(name)
                 total, count = (
                     ast.Call(ast.Attribute(each, "sum", ast.Load()), args, keywords)
                     for each in (value, mask)
@@ -31,14 +32,14 @@ def unbiased_means(node: ast.expr) -> Iterator[ast.expr]:
         ):
             total = ast.Call(ast.Attribute(value, "sum", ast.Load()), [axis], keywords)
             code = f"({ast.unparse(value)}).shape[{ast.unparse(axis)}] - 1"
-            yield ast.BinOp(total, ast.Div(), ast.parse(code, mode="eval").body)
+            yield ast.BinOp(total, ast.Div(), parsed(code))
 
 
 def summed_factors(node: ast.expr, held: Held) -> Iterator[ast.expr]:
     """A factor or divisor more that is the sum of a variable."""
     for name in held.like(node):
         for code in (f"{name}.sum(-1, keepdim=True)", f"{name}.sum()"):
-            total = ast.parse(code, mode="eval").body
+            total = parsed(code)
             yield ast.BinOp(node, ast.Mult(), total)
             yield ast.BinOp(node, ast.Div(), total)
 

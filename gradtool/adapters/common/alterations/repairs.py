@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import msgspec
 import numpy as np
 
+from gradtool.adapters.common.alterations.edits import parsed
 from gradtool.adapters.common.alterations.grafts import Noted, factor_grafts, grafts
 from gradtool.adapters.common.alterations.held import Held, variables
 from gradtool.adapters.common.alterations.moved_factors import moved_factors
@@ -276,7 +277,7 @@ def _switches(node: ast.expr) -> Iterator[ast.expr]:
             | ast.Call(func=ast.Attribute(attr="gather"), args=[value, dim, index])
         ):
             x, places = ast.unparse(value), f"{ast.unparse(dim)}, {ast.unparse(index)}"
-            yield _parsed(f"({x}).new_zeros(({x}).shape).scatter_add({places}, {x})")
+            yield parsed(f"({x}).new_zeros(({x}).shape).scatter_add({places}, {x})")
         case ast.Call(func=ast.Attribute(value=value, attr=attr), args=args, keywords=keywords):
             for pair in _METHODS:
                 if attr in pair:
@@ -364,12 +365,12 @@ def _numbers(node: ast.expr) -> Iterator[ast.expr]:
                 beside = ast.BinOp(index, op, ast.Constant(1))
                 yield ast.Subscript(value, beside, ast.Load())
             # The value of the turn before, of which there is none at first.
-            earlier = ast.Subscript(value, _parsed(f"{index.id} - 1"), ast.Load())
-            yield ast.BinOp(earlier, ast.Mult(), _parsed(f"({index.id} > 0)"))
+            earlier = ast.Subscript(value, parsed(f"{index.id} - 1"), ast.Load())
+            yield ast.BinOp(earlier, ast.Mult(), parsed(f"({index.id} > 0)"))
         case ast.Subscript(value=value, slice=ast.Tuple(elts=[*indices])):
             for at, one in enumerate(indices):
                 for sign in ("+", "-") if isinstance(one, ast.Name) else ():
-                    moved = _parsed(f"{ast.unparse(one)} {sign} 1")
+                    moved = parsed(f"{ast.unparse(one)} {sign} 1")
                     others = [*indices[:at], moved, *indices[at + 1 :]]
                     yield ast.Subscript(value, ast.Tuple(others, ast.Load()), ast.Load())
 
@@ -392,7 +393,7 @@ def _scaled_numbers(
                     yield Edit(node, ast.Constant(number * scale), outer, scale=scale)
             case ast.Attribute() if isinstance(values.get(node), float):
                 for scale in _SCALES:
-                    yield Edit(node, _parsed(f"{scale} * {ast.unparse(node)}"), outer, scale=scale)
+                    yield Edit(node, parsed(f"{scale} * {ast.unparse(node)}"), outer, scale=scale)
 
 
 def _longer_loops(tree: ast.FunctionDef) -> Iterator[Edit]:
@@ -404,7 +405,7 @@ def _longer_loops(tree: ast.FunctionDef) -> Iterator[Edit]:
                 iter=ast.Call(func=ast.Name(id="range") as func, args=[ast.Name(id=name)]) as node,
             ):
                 for scale in (8, 64):
-                    longer = ast.Call(func, [_parsed(f"{scale} * {name}")], [])
+                    longer = ast.Call(func, [parsed(f"{scale} * {name}")], [])
                     yield Edit(node, longer, node, scale=scale)
 
 
@@ -420,7 +421,7 @@ def _multiples(
             for times in range(1, _MOST_TIMES):
                 exact = times * each.value
                 if node.value != exact and math.isclose(node.value, exact, rel_tol=_NEARLY):
-                    made = _parsed(f"{times} * {each.code}")
+                    made = parsed(f"{times} * {each.code}")
                     yield Edit(node, made, outer, is_factor=True)
 
 
@@ -432,10 +433,10 @@ def _names(node: ast.expr, held: Held) -> Iterator[ast.expr]:
     """Another variable in the place of one, or of one of its parts."""
     name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
     if name in held.names:
-        yield from (_parsed(each) for each in held.like(node) if each != name)
+        yield from (parsed(each) for each in held.like(node) if each != name)
     match node:
         case ast.Subscript(value=ast.Name(id=whole), slice=ast.Constant() | ast.UnaryOp()):
-            yield from (_parsed(each) for each in held.like(node) if each != whole)
+            yield from (parsed(each) for each in held.like(node) if each != whole)
 
 
 def _indices(node: ast.expr, values: Mapping[ast.AST, Value]) -> Iterator[ast.expr]:
@@ -452,14 +453,14 @@ def _oriented(node: ast.expr, values: Mapping[ast.AST, Value]) -> Iterator[ast.e
 
 def _extents(node: ast.Name, held: Sequence[str]) -> Iterator[ast.expr]:
     """The last extent of some tensor in the place of a variable, which is a number then."""
-    yield from (_parsed(f"{each}.shape[-1]") for each in held if each != node.id)
+    yield from (parsed(f"{each}.shape[-1]") for each in held if each != node.id)
 
 
 def _functions(node: ast.expr) -> Iterator[ast.expr]:
     """A function of a variable in the place of the variable, and ``p`` in that of ``1 - p``."""
     match node:
         case ast.Name() | ast.Call(func=ast.Attribute()):
-            yield from (_parsed(text.format(ast.unparse(node))) for text in _OF_A_VARIABLE)
+            yield from (parsed(text.format(ast.unparse(node))) for text in _OF_A_VARIABLE)
         case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=right):
             yield right
 
@@ -491,7 +492,7 @@ def _of_all_uses(uses: Mapping[str, Sequence[ast.Name]], held: Held) -> Iterator
     """Another variable, or a function of the same one, in all uses of a variable."""
     for first, *rest in uses.values():
         negative = ast.UnaryOp(ast.USub(), first)
-        symmetric = _parsed(f"({first.id} + {first.id}.mT) / 2")
+        symmetric = parsed(f"({first.id} + {first.id}.mT) / 2")
         for made in (*_functions(first), *_names(first, held), negative, symmetric):
             yield Edit(first, made, first, others=tuple(rest))
 
@@ -510,8 +511,8 @@ def _divisors(node: ast.expr, held: Sequence[str]) -> Iterator[ast.expr]:
         case ast.BinOp(left=left, op=ast.Div() as op, right=right):
             for name in held:
                 if not isinstance(right, ast.Name):
-                    yield ast.BinOp(left, op, _parsed(name))
-                yield ast.BinOp(left, op, _parsed(f"{name}.sum()"))
+                    yield ast.BinOp(left, op, parsed(name))
+                yield ast.BinOp(left, op, parsed(f"{name}.sum()"))
 
 
 def _grafted_factors(
@@ -531,7 +532,3 @@ def _order(tree: ast.FunctionDef) -> Iterator[Edit]:
                 swapped = list(target.elts)
                 swapped[one], swapped[other] = swapped[other], swapped[one]
                 yield Edit(target, ast.Tuple(swapped, ast.Store()), target)
-
-
-def _parsed(code: str) -> ast.expr:
-    return ast.parse(code, mode="eval").body

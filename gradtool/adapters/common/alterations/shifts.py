@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from gradtool.adapters.common.alterations.edits import parsed
 from gradtool.adapters.common.alterations.omissions import Edit
 
 
@@ -27,7 +28,7 @@ def unwrapped(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator[Edit]
 def _with_zeros(rolled: str, shift: int, axis: int) -> ast.expr:
     start, count = (0 if shift > 0 else shift), abs(shift)
     end = f"moved.narrow({axis}, {start}, {count}).zero_()"
-    return _parsed(f"(lambda moved: ({end}, moved)[1])({rolled})")
+    return parsed(f"(lambda moved: ({end}, moved)[1])({rolled})")
 
 
 def _shift_and_axis(node: ast.Call, by: Sequence[ast.expr]) -> tuple[int, int]:
@@ -59,8 +60,4 @@ def shifted(node: ast.expr) -> Iterator[ast.expr]:
 
 def _beside(name: str, axis: int, index: ast.expr) -> Iterator[ast.expr]:
     for shift in (-1, 1):
-        yield ast.Subscript(_parsed(f"{name}.roll({shift}, {axis})"), index, ast.Load())
-
-
-def _parsed(code: str) -> ast.expr:
-    return ast.parse(code, mode="eval").body
+        yield ast.Subscript(parsed(f"{name}.roll({shift}, {axis})"), index, ast.Load())

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from gradtool.adapters.common.alterations.edits import parsed
 from gradtool.adapters.common.alterations.held import Held
 from gradtool.adapters.common.alterations.noted_values import Value
 from gradtool.adapters.common.alterations.omissions import Edit
@@ -64,4 +65,4 @@ def _of_one_function(nodes: Sequence[ast.expr]) -> Iterator[list[ast.Call]]:
 
 def _filled(form: str, x: str) -> ast.expr:
     code = form.replace("-{x}", "-({x})").replace("{x} **", "({x}) **").format(x=x)
-    return ast.parse(code, mode="eval").body
+    return parsed(code)
