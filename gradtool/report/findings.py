@@ -71,7 +71,7 @@ _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Errors, then warnings, then notes; each in the order in which they were found."""
+    """Return errors, then warnings, then notes; each in the order in which they were found."""
     return sorted(findings, key=lambda finding: _RANK[finding.severity])
 
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from gradtool.report.findings import check_findings, rules_by_code
+from gradtool.report.findings import check_findings, rules_by_code, worst_first
 from gradtool.report.html.elements import Child, element, folded
 from gradtool.report.html.finding import finding_section
 from gradtool.report.html.style import STYLE
@@ -152,7 +152,7 @@ def _modules(report: Report, listed: list[Row]) -> Iterator[ET.Element]:
 
 def _row(row: Row, rules: Mapping[str, RuleInfo], strict: bool, *, figures: bool) -> ET.Element:
     """A case, folded unless it failed the run."""
-    found = list(check_findings(row.checks, row.node_id, row.location))
+    found = worst_first(check_findings(row.checks, row.node_id, row.location))
     summary = element(
         "summary",
         element("span", row.verdict.value, class_=f"verdict {row.verdict.value}"),
