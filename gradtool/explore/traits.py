@@ -146,6 +146,11 @@ def is_integral(array: Array) -> bool:
     return bool(array.dtype.kind == "f" and array.size and (array == np.round(array)).all())
 
 
+def is_binary(array: Array) -> bool:
+    """Return True for numbers that are all zero or one, as marks and masks are."""
+    return bool(np.isin(array, (0, 1)).all())
+
+
 def is_counted(array: Array, *, is_tracked: bool) -> bool:
     """Return True for floating numbers that may have to be whole, as labels and counts are.
 
@@ -319,8 +324,9 @@ def _orthogonal(array: Array) -> Array:
 
 
 def _is_one_hot(array: Array) -> bool:
-    is_binary = array.dtype.kind == "f" and array.ndim > 0 and bool(np.isin(array, (0, 1)).all())
-    return is_binary and bool((array.sum(axis=-1) == 1).all())
+    if array.dtype.kind != "f" or array.ndim == 0 or not is_binary(array):
+        return False
+    return bool((array.sum(axis=-1) == 1).all())
 
 
 def _one_hot(array: Array) -> Array:

@@ -12,7 +12,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_mark
 from gradtool.explore.reading.source import asked_for
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.traits import is_integral, restored
+from gradtool.explore.traits import is_binary, is_integral, restored
 from gradtool.verify.protocol.observation import Array
 
 _LARGEST_SPECIAL = 2.0
@@ -44,7 +44,7 @@ def less_special(
         if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL:
             change = f"`{point.names[at]}` is not {array.min():g} everywhere"
             yield Variant(point.having({at: moved}), change, is_less_special=True)
-        elif may_weigh(point.names[at]) and np.isin(array, (0, 1)).all():
+        elif may_weigh(point.names[at]) and is_binary(array):
             change = f"`{point.names[at]}` contains fractions"
             yield Variant(point.having({at: moved}), change, is_less_special=True)
         elif at in point.tracked and np.abs(array).max() > 1:

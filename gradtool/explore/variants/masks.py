@@ -12,6 +12,7 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_mask
+from gradtool.explore.traits import is_binary
 from gradtool.verify.protocol.observation import Array
 
 
@@ -91,16 +92,12 @@ def forbidden(point: Point) -> Iterator[Variant]:
 def _is_mask(array: Array, has_name: bool) -> bool:
     if array.dtype.kind == "b":
         return True
-    return array.dtype.kind in "fiu" and _is_binary(array) and has_name
-
-
-def _is_binary(array: Array) -> bool:
-    return bool(np.isin(array, (0, 1)).all())
+    return array.dtype.kind in "fiu" and is_binary(array) and has_name
 
 
 def _other_labels(array: Array) -> Iterator[tuple[Array, int]]:
     """Labels of one class only, where those of a case are of both; not where each is one-hot."""
-    if array.dtype.kind != "f" or not _is_binary(array):
+    if array.dtype.kind != "f" or not is_binary(array):
         return
     classes = {1, array.ndim - 1} if array.ndim > 1 else {0}
     if any((array.sum(axis) == 1).all() for axis in classes):

@@ -13,6 +13,7 @@ import numpy as np
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.traits import is_binary
 
 _LEAST, _MOST = 0.15, 0.8
 
@@ -20,7 +21,7 @@ _LEAST, _MOST = 0.15, 0.8
 def shares(checkable: Checkable, point: Point) -> Iterator[Variant]:
     """Yield variants of floats that are all zero or one, and require no gradient."""
     for at, array in point.continuous():
-        is_mark = array.dtype.kind == "f" and array.size and np.isin(array, (0, 1)).all()
+        is_mark = array.dtype.kind == "f" and array.size and is_binary(array)
         if at in point.tracked or not is_mark:
             continue
         beyond = (point.having({at: array + moved}) for moved in (1.5, -1.5))
