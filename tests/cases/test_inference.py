@@ -828,6 +828,23 @@ def test_a_docstring_may_give_several_names_one_shape_or_one_name_several() -> N
     }
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x (Tensor): input of shape (B, T)",
+        "x (torch.Tensor, optional): of shape (B, T)",
+        "x : torch.Tensor, shape (B, T)",
+        "x : Tensor [B, T]  - the input",
+        "x: Tensor (B, T)",
+        "x: [B, T] the input",
+        "x  : Tensor [B, T]\n    n (int): a number\n    y (Tensor): any tensor",
+    ],
+)
+def test_shapes_are_read_from_docstrings_of_each_style(line: str) -> None:
+    text = f"Args:\n    {line}\n    shape: [m, n] of the result"
+    assert alternatives(text, {"x", "y", "n", "shape"}) == {"x": [("B", "T")]}
+
+
 def test_a_tensor_that_forward_unpacks_is_a_guess() -> None:
     from gradtool import Function
 

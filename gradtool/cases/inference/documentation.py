@@ -23,6 +23,20 @@ _STATED = re.compile(
 And ``x is (N, C)``, ``q and k are (B, L, d)``, ``w of shape (n // 2 + 1,)``, ``x: an array (N,)``.
 """
 
+_TENSOR = r"(?:torch\.)?\w*[Tt]ensor"
+_TYPED = re.compile(
+    rf"^([ \t]*\w+)[ \t]*(?:(\({_TENSOR}(?:, optional)?\)[ \t]*:)|:[ \t]*{_TENSOR}\b)", re.MULTILINE
+)
+"""Matches ``x (Tensor):``, where the shape follows in words, and ``x : torch.Tensor``."""
+
+_BRACKETED = re.compile(
+    r"^([ \t]*(?!\w*(?:shape|size)s?:)\w+:[^\[\]().:;\n]{0,24})\[([^\[\]\n]+)\]", re.MULTILINE
+)
+"""Matches ``x: [B, T]``; an argument called ``shape`` would be the list itself."""
+
+_TYPES = {"tensor", "array", "bool", "dict", "float", "int", "list", "optional", "str", "tuple"}
+"""Words in brackets that are no extents."""
+
 _OR = re.compile(rf"[^().:]{{0,40}}\bor\b[^().:]{{0,24}}?(\w*)\s*{_AXES}")
 """Matches another shape behind the first, as in ``(n, n) symmetric, or a batch (B, n, n)``."""
 
@@ -108,6 +122,7 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
 
     Several names have a shape in common where a colon follows them, or ``each``.
     """
+    text = _in_one_style(text)
     found: dict[str, list[tuple[str, ...]]] = {}
     for match in _STATED.finditer(text):
         *listed, name = (*re.findall(r"\w+", match[1]), match[2])
@@ -119,6 +134,12 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
         if all(axes and all(map(_is_extent, axes)) for axes in shapes):
             found |= {each: shapes for each in (*alike, name) if each in names}
     return found
+
+
+def _in_one_style(text: str) -> str:
+    """The text with shapes as ``x: tensor (B, T)``, in whichever style its docstrings are."""
+    text = _TYPED.sub(lambda match: f"{match[1]}:{'' if match[2] else ' tensor'}", text)
+    return _BRACKETED.sub(r"\1(\2)", text)
 
 
 def least_extents(text: str) -> dict[str, int]:
@@ -222,6 +243,8 @@ def _axes(text: str) -> Iterator[str]:
 
 
 def _is_extent(axis: str) -> bool:
+    if axis.lower().rpartition(".")[2] in _TYPES:
+        return False
     return axis in ANY_AXES or axis.isidentifier() or expression(axis) is not None
 
 

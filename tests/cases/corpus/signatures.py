@@ -910,3 +910,36 @@ class RefusesNothingToSum(Function):
     def backward(ctx, g):
         x, mask = ctx.saved_tensors
         return g * torch.where(mask, 1.0, ctx.gamma).to(x.dtype), None, None
+
+
+class Powers(Function):
+    """Apply a matrix again and again."""
+
+    EXPECTED = [["K: float64[3, 3]", "z0: float64[3]", "T: 2"]]
+
+    @staticmethod
+    def forward(ctx, K, z0, T):
+        """Return the states.
+
+        Parameters
+        ----------
+        K  : Tensor [n, n]  - transition matrix
+        z0 : Tensor [n]     - initial state
+        T  : int            - number of steps
+        """
+        Z = torch.empty(T + 1, z0.shape[0], dtype=z0.dtype)
+        Z[0] = z0
+        for t in range(T):
+            Z[t + 1] = K @ Z[t]
+        ctx.save_for_backward(K, Z)
+        ctx.T = T
+        return Z
+
+    @staticmethod
+    def backward(ctx, grad_Z):
+        K, Z = ctx.saved_tensors
+        grad_K, a = torch.zeros_like(K), grad_Z[ctx.T]
+        for t in range(ctx.T - 1, -1, -1):
+            grad_K = grad_K + torch.outer(a, Z[t])
+            a = grad_Z[t] + K.t() @ a
+        return grad_K, a, None
