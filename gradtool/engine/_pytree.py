@@ -1,14 +1,14 @@
 """Nested tuples, lists, dicts and the like, taken apart and put together, as torch does it.
 
-Only collections of exactly these types, and named tuples, are taken apart. Anything else, None
-included, is a leaf.
+Only collections of exactly these types, named tuples, and what is registered are taken apart.
+Anything else, None included, is a leaf.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,7 +20,8 @@ class TreeSpec(msgspec.Struct, frozen=True):
 
     type: type | None = None
     context: Any = None
-    """The keys of a dict, the default factory with them, or the length of a deque."""
+    """The keys of a dict, the default factory with them, or the length of a deque; of a registered
+    type what its own function returns."""
     children_specs: tuple[TreeSpec, ...] = ()
 
     def is_leaf(self) -> bool:
@@ -46,6 +47,41 @@ class TreeSpec(msgspec.Struct, frozen=True):
 LEAF = TreeSpec()
 
 
+class _Registered(NamedTuple):
+    """The functions that take the instances of a type apart and put them together."""
+
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    unflatten: Callable[[Iterable[Any], Any], Any]
+
+
+_registered: dict[type, _Registered] = {}
+_KNOWN = (tuple, list, Size, dict, OrderedDict, defaultdict, deque)
+
+
+def register_pytree_node(
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    **_: Any,
+) -> None:
+    """Take the instances of a class apart, too.
+
+    Args:
+        cls: The class; a class that derives from it is another one.
+        flatten_fn: Returns the children of an instance, and a context.
+        unflatten_fn: Makes an instance of children and a context.
+
+    Raises:
+        ValueError: the class is known.
+    """
+    if cls in _registered or cls in _KNOWN:
+        raise ValueError(
+            f"{cls} is already registered as pytree node. "
+            "Overwriting the previous registration is not allowed."
+        )
+    _registered[cls] = _Registered(flatten_fn, unflatten_fn)
+
+
 def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     """The leaves in order, and the structure around them."""
     leaves: list[Any] = []
@@ -65,6 +101,9 @@ def _flatten_into(tree: Any, leaves: list[Any]) -> TreeSpec:
 def _taken_apart(tree: Any) -> tuple[Sequence[Any], Any] | None:
     """The children of a tree and the context to rebuild it; None for a leaf."""
     kind = type(tree)
+    if own := _registered.get(kind):
+        children, context = own.flatten(tree)
+        return list(children), context
     if kind in (tuple, list, Size):
         return tree, None
     if kind in (dict, OrderedDict):
@@ -88,6 +127,8 @@ def _rebuilt(leaves: Iterator[Any], spec: TreeSpec) -> Any:
     if kind is None:
         return next(leaves)
     children = [_rebuilt(leaves, each) for each in spec.children_specs]
+    if own := _registered.get(kind):
+        return own.unflatten(children, spec.context)
     if kind in (dict, OrderedDict):
         return kind(zip(spec.context, children))
     if kind is defaultdict:

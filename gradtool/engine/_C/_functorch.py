@@ -98,6 +98,26 @@ def current_level() -> int:
     return number
 
 
+def get_interpreter_stack() -> None:
+    """The transforms under way, the outermost first; None without any.
+
+    Raises:
+        EngineLacksError: there are some, which no program can look at.
+    """
+    if maybe_current_level() is not None:
+        raise _placeholder.EngineLacksError("torch._C._functorch.get_interpreter_stack")
+
+
+def peek_interpreter_stack() -> None:
+    """The innermost transform under way; None without any.
+
+    Raises:
+        EngineLacksError: there is one, which no program can look at.
+    """
+    if maybe_current_level() is not None:
+        raise _placeholder.EngineLacksError("torch._C._functorch.peek_interpreter_stack")
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)

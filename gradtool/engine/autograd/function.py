@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 from gradtool.engine import _pytree
 from gradtool.engine._errors import ContractError, MissingMethodError
 from gradtool.engine._levels import Level, alive, highest
-from gradtool.engine._modes import modes
+from gradtool.engine._modes import modes, overrides, overriding
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _apply, _gradient_checks
 from gradtool.engine.autograd._new_nodes import Packer
@@ -196,14 +196,19 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Run the user's backward and check what it returns."""
+        if not overriding:
+            return _gradient_checks.gradients(self, self._returned(grad))
+        with overrides(True):  # The walk leaves them out, but its own steps alone.
+            returned = self._returned(grad)
+        return _gradient_checks.gradients(self, returned)
+
+    def _returned(self, grad: Any) -> Any:
         # The usual call, which has nothing to materialize.
         cls = self._forward_cls
         if self._outputs == 1 and grad is not None and not cls.boxed_grads_call:
-            returned = backward_method(cls)(self, grad)
-        else:
-            grads = grad if self._outputs > 1 else [grad]
-            returned = self._run_backward(*self._materialize(grads))
-        return _gradient_checks.gradients(self, returned)
+            return backward_method(cls)(self, grad)
+        grads = grad if self._outputs > 1 else [grad]
+        return self._run_backward(*self._materialize(grads))
 
     def _run_backward(self, *cotangents: Tensor | None) -> Any:
         """The user's ``backward`` or ``vjp``."""

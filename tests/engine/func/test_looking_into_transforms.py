@@ -48,6 +48,7 @@ def test_tensors_tell_their_level_and_if_it_was_left(torch, own):
     assert repr(own.unwrap_if_dead(kept[0])) == repr(x)
     assert tuple(own.get_unwrapped(kept[1]).shape) == (2, 3)
     assert own.maybe_current_level() is None
+    assert own.get_interpreter_stack() is own.peek_interpreter_stack() is None
     with pytest.raises(RuntimeError, match="No wrappers present!"):
         own.get_unwrapped(x)
 
