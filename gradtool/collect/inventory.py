@@ -72,9 +72,21 @@ def _entries(
         yield Entry(name, cls, lines.get(written))
     names = {written_name(cls) for cls in made} | set(bound.values())
     for each in {each.name: each for each in reversed(declared)}.values():
-        if each.name not in names:
+        if each.name not in names and not _is_made_inside(each, made):
             maker = each.name.rpartition(".")[0] if each.within else None
             yield Entry(each.name, None, each.line, maker)
+
+
+def _is_made_inside(declared: Declared, made: list[type[Any]]) -> bool:
+    """Return True if the functions around a call of ``type`` made classes of any names there."""
+    if not declared.within or not declared.name.endswith("type(...)"):
+        return False
+    around = declared.within[-1]
+    lines = range(around.lineno, (around.end_lineno or around.lineno) + 1)
+    methods = (getattr(each, "__func__", each) for cls in made for each in vars(cls).values())
+    return any(
+        each.__code__.co_firstlineno in lines for each in methods if inspect.isfunction(each)
+    )
 
 
 def written_name(cls: type[Any]) -> str:

@@ -120,6 +120,24 @@ def test_what_a_factory_returns_is_made(loaded: LoadedModule) -> None:
     assert {"make_unknown.Unknown", "make_unknown.Unknown~2", "ByType", "Holder.Inner"} <= names
 
 
+def test_what_a_factory_names_by_an_argument_is_listed_by_its_name_alone(tmp_path: Path) -> None:
+    source = """
+        from gradtool import Function
+
+        def make(name):
+            def forward(ctx, x):
+                return x.clone()
+            def backward(ctx, g):
+                return g
+            return type(name, (Function,), {"forward": forward, "backward": backward})
+
+        Same = make("Same")
+    """
+    path = tmp_path / "ops.py"
+    path.write_text(textwrap.dedent(source), encoding="utf-8")
+    assert [each.name for each in discover(Loader().load(path), "ops.py")] == ["Same"]
+
+
 def test_garbage_is_collected_without_a_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
