@@ -28,7 +28,7 @@ RIGHT = {
         "EchoState",
         "HermitianForm",
     ],
-    "groups": ["Reduced", "HaloReduced", "Gathered"],
+    "groups": ["Reduced", "HaloReduced", "Gathered", "Exchanged"],
     "losses": ["NLLWithLabels", "MaskedHuber"],
     "attention": ["ScaledDotProduct", "Rotary", "MaskedSoftmax"],
     "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast", "LogProbabilityOf", "Shuffled"],

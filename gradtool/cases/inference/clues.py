@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -113,7 +114,10 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         uses=uses,
         unnamed=frozenset(_unnamed(bodies, names)),
         unpacked=frozenset(forward.unpacked & set(names)),
-        passed=_numbers(bodies[0], none - tensors) if bodies[0] else {},
+        passed={
+            **(_numbers(bodies[0], none - tensors) if bodies[0] else {}),
+            **_of_group(names),
+        },
         single=frozenset(_expanded_from_sum(bodies, backward, names)) if backward else frozenset(),
         within={
             **contractions(documented, names),
@@ -168,6 +172,12 @@ def _numbers(body: FunctionNode, names: Collection[str]) -> dict[str, float]:
     for low, high in interval_bounds(body, names):
         found |= {low: PLAIN_LOW, high: PLAIN_HIGH}
     return found
+
+
+def _of_group(names: Collection[str]) -> dict[str, int]:
+    """The number of processes, of which there is one; alone, a group is one of numbers."""
+    is_given = any(re.fullmatch(r"(.*_)?group(_name)?|pg", name) for name in names)
+    return {"group_size": 1} if is_given else {}
 
 
 def _clamped(body: FunctionNode, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import re
 import textwrap
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.calls.call_sites import Site, call_sites, module_source
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
@@ -50,11 +52,13 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     """Read what a Function class says about `parameters`; None without source."""
     module, module_text = module_source(function)
     unwrapped = inspect.unwrap(getattr(function, "forward", function))
-    cls = _class_around(module, unwrapped) if module else None
+    cls = _class_around(module, unwrapped) or _made(module, function) if module else None
     if module is None or cls is None:
         return None
     forward = next(each for each in cls.body if getattr(each, "name", None) == "forward")
-    text = textwrap.dedent(ast.get_source_segment(module_text, cls) or "")
+    parts = [cls] if hasattr(cls, "lineno") else cls.body
+    sources = (ast.get_source_segment(module_text, each, padded=True) or "" for each in parts)
+    text = "\n".join(map(textwrap.dedent, sources))
     names = tuple(parameter.name for parameter in parameters)
     uses = read_uses(forward, names, text)
     namespace = {**getattr(unwrapped, "__globals__", {}), **_enclosed(unwrapped)}
@@ -112,3 +116,19 @@ def _class_around(tree: ast.Module, forward: Any) -> ast.ClassDef | None:
                     if first == line:
                         return found
     return None
+
+
+def _made(tree: ast.Module, function: Any) -> ast.ClassDef | None:
+    """A class with the functions that were given to ``type(...)`` as methods."""
+    body: list[ast.stmt] = []
+    for name in ("forward", "setup_context", "backward"):
+        code = getattr(inspect.unwrap(getattr(function, name, None)), "__code__", None)
+        line = getattr(code, "co_firstlineno", None)
+        for found in walked(tree):
+            if isinstance(found, ast.FunctionDef) and found.lineno == line:
+                method = copy.copy(found)
+                method.name = name
+                body.append(method)
+    if not any(getattr(each, "name", None) == "forward" for each in body):
+        return None
+    return ast.ClassDef(function.__name__, bases=[], keywords=[], body=body, decorator_list=[])

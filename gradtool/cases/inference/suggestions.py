@@ -54,6 +54,8 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
         for each in (*dtypes, "float64", "float32"):
             yield {"literal": getattr(library().torch, each)}
         return
+    if _is_handed_on(name, reading.text):
+        yield {"literal": []}
     known = reading.shapes.concrete()
     shape = known.get(name)
     names = [each.name for each in reading.parameters]
@@ -87,7 +89,7 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     if use.is_count and not use.attributes:
         named = [value for value in plain_values(parameter) if type(value) is int and value > 1]
         yield from dict.fromkeys((*named, 2, 1, 3))
-    if parameter.name.endswith("kwargs"):
+    if name.endswith("kwargs"):
         yield {"literal": {}}
     yield from _of_plain(str(parameter.annotation))
     if use.loops and re.search(r"list|tuple|sequence|iterable", str(parameter.annotation), re.I):
@@ -97,6 +99,11 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     base = _base(reading)
     for role in roles(parameter, reading.clues):
         yield _of_role(role, base)
+
+
+def _is_handed_on(name: str, text: str) -> bool:
+    """Return True for positional arguments of another function: ``op(x, *args, **kwargs)``."""
+    return bool(re.search(rf"[(,]\s*\*{re.escape(name)},\s*\*\*\w", text))
 
 
 _OF_WORDS = re.compile(r"(?:[\w.]+\.)?(list|tuple|set|sequence|iterable)\[str\b", re.IGNORECASE)

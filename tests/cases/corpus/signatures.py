@@ -943,3 +943,25 @@ class Powers(Function):
             grad_K = grad_K + torch.outer(a, Z[t])
             a = grad_Z[t] + K.t() @ a
         return grad_K, a, None
+
+
+def _applied(name):
+    def forward(ctx, x, op, args, kwargs):
+        ctx.save_for_backward(x)
+        ctx.op, ctx.args, ctx.kwargs = op, args, kwargs
+        return op(x, *args, **kwargs)
+
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            y = ctx.op(x, *ctx.args, **ctx.kwargs)
+            (grad_x,) = torch.autograd.grad(y, x, grad_output, create_graph=True)
+        return grad_x, None, None, None
+
+    expected = [f"x: float64[{shape}]" for shape in ("3, 4", "6, 8")]
+    others = ["op: a smooth function", "args: []", "kwargs: {}"]
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(name, (Function,), {**methods, "EXPECTED": [[each, *others] for each in expected]})
+
+
+Applied = _applied("Applied")

@@ -63,3 +63,24 @@ class Gathered(torch.autograd.Function):
     def backward(ctx, grad):
         ops = torch.ops._c10d_functional
         return ops.wait_tensor(ops.reduce_scatter_tensor(grad, "sum", *ctx.group)), None, None
+
+
+class Exchanged(torch.autograd.Function):
+    """The mean over the processes, of which there is one."""
+
+    @staticmethod
+    def forward(ctx, x, group_name: str, group_size: int, divide: bool):
+        ctx.group = group_name, group_size, divide
+        sizes = [x.shape[0]]
+        return torch.distributed._functional_collectives.all_to_all_single(
+            x, sizes, sizes, group_name
+        )
+
+    @staticmethod
+    def backward(ctx, grad):
+        group_name, group_size, divide = ctx.group
+        sizes = [grad.shape[0]]
+        grad = torch.distributed._functional_collectives.all_to_all_single(
+            grad, sizes, sizes, group_name
+        )
+        return grad / group_size if divide else grad, None, None, None
