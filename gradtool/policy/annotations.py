@@ -26,6 +26,9 @@ _INFERRED = (
 _LACKING = re.compile(r"gradtool's engine (has no|runs on NumPy)|a stand-in was used instead")
 """In the message of a finding: no arguments would help, for something is not there."""
 
+_NOT_INSTALLED = re.compile(r"([\w.]+) is not installed; a stand-in was used instead")
+"""In such a message: the name that a package would have."""
+
 _ELSEWHERE = "check it with --engine torch, or install what it needs"
 
 
@@ -53,6 +56,8 @@ def _with_hint(check: CheckResult) -> CheckResult:
 
 
 def _hinted(finding: Finding) -> Finding:
+    if missing := _NOT_INSTALLED.search(finding.message):
+        return also_hinted(finding, f"install the package that provides `{missing[1]}`")
     return also_hinted(finding, _ELSEWHERE if _LACKING.search(finding.message) else _INFERRED)
 
 

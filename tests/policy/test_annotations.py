@@ -27,3 +27,11 @@ def test_a_report_explains_itself() -> None:
     assert found.hint.startswith("look; the arguments were inferred: ")
     assert judged.notices == ("warning: gradtool itself failed at m.py::F: Oops",)
     assert [rule.code for rule in judged.rules] == ["GT004"]
+
+
+def test_a_package_that_backward_lacks_is_named() -> None:
+    message = "backward raised X: some.part.slope is not installed; a stand-in was used instead"
+    broken = reports.check("GT004", Verdict.ERROR, reports.finding("GT004", message=message))
+    raw = reports.report(reports.function(broken, source="inferred"))
+    (found,) = apply([hint_at_inferred_arguments], raw).findings()
+    assert found.hint == "install the package that provides `some.part.slope`"

@@ -122,13 +122,13 @@ def _made(tree: ast.Module, function: Any) -> ast.ClassDef | None:
     """A class with the functions that were given to ``type(...)`` as methods."""
     body: list[ast.stmt] = []
     for name in ("forward", "setup_context", "backward"):
-        code = getattr(inspect.unwrap(getattr(function, name, None)), "__code__", None)
+        method = getattr(function, name, None)
+        code = getattr(inspect.unwrap(method), "__code__", None) if method else None
         line = getattr(code, "co_firstlineno", None)
         for found in walked(tree):
             if isinstance(found, ast.FunctionDef) and found.lineno == line:
-                method = copy.copy(found)
-                method.name = name
-                body.append(method)
+                body.append(renamed := copy.copy(found))
+                renamed.name = name
     if not any(getattr(each, "name", None) == "forward" for each in body):
         return None
     return ast.ClassDef(function.__name__, bases=[], keywords=[], body=body, decorator_list=[])
