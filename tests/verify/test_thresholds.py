@@ -18,6 +18,7 @@ from gradtool.verify import thresholds
 HOME = Path(thresholds.__file__).parent
 GROUPS = sorted(path.stem for path in HOME.glob("*.py") if path.stem != "__init__")
 MODULES = [p for p in sorted(HOME.parent.rglob("*.py")) if HOME not in p.parents]
+USERS = (HOME.parent, HOME.parents[1] / "adapters")
 SAYS = ("Unit", r"Doubled", r"[Hh]alved")
 
 
@@ -69,7 +70,8 @@ def test_no_numeric_constant_lives_elsewhere(path: Path) -> None:
 
 
 def test_every_constant_is_used() -> None:
-    source = "\n".join(path.read_text(encoding="utf-8") for path in HOME.parent.rglob("*.py"))
+    paths = [path for folder in USERS for path in folder.rglob("*.py")]
+    source = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     for group in GROUPS:
         for name, _ in assigned(HOME / f"{group}.py"):
             assert len(re.findall(rf"\b{name}\b", source)) > 2, name

@@ -17,11 +17,9 @@ import msgspec
 
 from gradtool.adapters.common.alterations.standins import BY_OUTPUT, HELD_FACTORS
 from gradtool.verify.protocol.observation import AlterationKind
+from gradtool.verify.thresholds.edits import EDITS_DEEPEST_PART, EDITS_MOST_SWAPPED
 
 STANDINS = "__gradtool_standins__"
-
-_DEEPEST = 4
-"""Levels below an expression at which a part may stand for all of it."""
 
 _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
@@ -60,8 +58,6 @@ _NAMES = [
     ("erf", "erfc"),
 ]
 _Tree = TypeVar("_Tree", bound=ast.AST)
-_MOST_SWAPPED = 6
-"""Numbers, and variables, of a statement of which any two are swapped."""
 
 _EXPRESSIONS = ast.BinOp | ast.UnaryOp | ast.Call | ast.Name | ast.Subscript | ast.Attribute
 
@@ -181,7 +177,7 @@ def _read(loop: ast.For | ast.While) -> set[str]:
 def _parts(value: ast.expr, *, keep: bool) -> Iterator[Edit]:
     """A part of an expression stands for all of it."""
     for node in _inside(value):
-        for part in below(node, _DEEPEST):
+        for part in below(node, EDITS_DEEPEST_PART):
             made = standin("kept", part, node) if keep else part
             yield Edit("kept" if keep else "other", node, made, node, ast.unparse(part))
         if keep:
@@ -375,7 +371,7 @@ def _swapped(value: ast.expr) -> Iterator[Edit]:
     """Two numbers or two variables of an expression are in each other's place."""
     leaves = [n for n in ast.walk(value) if isinstance(n, ast.Constant)]
     names = [n for n in _inside(value) if isinstance(n, ast.Name)]
-    for alike in (leaves[:_MOST_SWAPPED], names[:_MOST_SWAPPED]):
+    for alike in (leaves[:EDITS_MOST_SWAPPED], names[:EDITS_MOST_SWAPPED]):
         for first, second in itertools.combinations(alike, 2):
             if ast.dump(first) != ast.dump(second):
                 made = replaced(value, {first: second, second: first})
@@ -388,7 +384,7 @@ def _factor_for_another(value: ast.expr) -> Iterator[Edit]:
         n for n in _inside(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)
     ]
     factors = [each for product in products for each in (product.left, product.right)]
-    for node, other in itertools.permutations(factors[:_MOST_SWAPPED], 2):
+    for node, other in itertools.permutations(factors[:EDITS_MOST_SWAPPED], 2):
         if ast.dump(node) != ast.dump(other) and node not in ast.walk(other):
             made = replaced(value, {node: other})
             yield Edit("kept", value, standin("kept", made, value), value, ast.unparse(made))

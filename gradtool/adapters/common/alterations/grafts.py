@@ -14,15 +14,7 @@ from gradtool.adapters.common.alterations.edits import standin
 from gradtool.adapters.common.alterations.held import spread
 from gradtool.adapters.common.alterations.noted_values import Value
 from gradtool.adapters.common.alterations.omissions import Edit
-
-_SAME = 1e-15
-"""Part of two values by which the same formula, computed twice, may differ."""
-
-_MOST = 400
-"""Grafts that are tried."""
-
-_MOST_USES = 40
-"""Uses of an expression that are replaced together."""
+from gradtool.verify.thresholds.edits import GRAFTS_LEAST_CHANGE, GRAFTS_MOST, GRAFTS_MOST_USES
 
 
 class Noted(msgspec.Struct, frozen=True):
@@ -68,7 +60,7 @@ def grafts(
     found.sort(key=lambda one: one[:3])
     tensors = [one for one in found if isinstance(one[-1].value, np.ndarray)]
     numbers = [one for one in found if not isinstance(one[-1].value, np.ndarray)]
-    for _, _, _, node, others, each in (*tensors[:_MOST], *numbers[:_MOST]):
+    for _, _, _, node, others, each in (*tensors[:GRAFTS_MOST], *numbers[:GRAFTS_MOST]):
         yield _graft(node, others, each)
 
 
@@ -83,7 +75,7 @@ def factor_grafts(
         if isinstance(each.node, ast.Name) and isinstance(values.get(node), np.ndarray)
         for op in (ast.Mult(), ast.Div())
     ]
-    for node, each, op in found[:_MOST]:
+    for node, each, op in found[:GRAFTS_MOST]:
         made = standin("noted", ast.Constant(each.number))
         sign = "*" if isinstance(op, ast.Mult) else "/"
         shapes = np.shape(each.value), np.shape(values[node])
@@ -112,7 +104,7 @@ def _uses(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, tuple[ast.AST, ..
         alike.setdefault(ast.dump(node), []).append(node)
         yield node, ()
     for first, *rest in alike.values():
-        if 0 < len(rest) < _MOST_USES:
+        if 0 < len(rest) < GRAFTS_MOST_USES:
             yield first, tuple(rest)
 
 
@@ -148,4 +140,4 @@ def _change(one: Value, other: Value) -> float | None:
     with np.errstate(all="ignore"):
         size = float(np.abs(a).max() + np.abs(b).max())
         change = float(np.abs(a.astype(wide) - b.astype(wide)).max()) / size if size else 0.0
-    return change if change > _SAME else None
+    return change if change > GRAFTS_LEAST_CHANGE else None

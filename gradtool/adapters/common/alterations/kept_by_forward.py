@@ -13,9 +13,7 @@ from gradtool.adapters.common.alterations.altered_code import shortened
 from gradtool.adapters.common.alterations.edits import replaced
 from gradtool.adapters.common.alterations.held import variables
 from gradtool.adapters.common.alterations.omissions import Edit
-
-_MOST_OTHERS = 100
-"""Variables in the place of others that are tried."""
+from gradtool.verify.thresholds.edits import KEPT_MOST_OTHERS
 
 
 def kept_by_forward(tree: ast.FunctionDef) -> Iterator[Edit]:
@@ -29,7 +27,7 @@ def kept_by_forward(tree: ast.FunctionDef) -> Iterator[Edit]:
         for name in names
         if ast.unparse(node) != name
     ]
-    yield from others[:_MOST_OTHERS]
+    yield from others[:KEPT_MOST_OTHERS]
     for node in places:
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part is not node:

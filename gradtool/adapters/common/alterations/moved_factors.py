@@ -13,9 +13,7 @@ from gradtool.adapters.common.alterations.edits import replaced
 from gradtool.adapters.common.alterations.held import fits
 from gradtool.adapters.common.alterations.noted_values import Value
 from gradtool.adapters.common.alterations.omissions import Edit
-
-_MOST = 300
-"""Edits that are tried."""
+from gradtool.verify.thresholds.edits import MOVED_FACTORS_MOST
 
 
 def moved_factors(nodes: Sequence[ast.expr], values: Mapping[ast.AST, Value]) -> Iterator[Edit]:
@@ -32,7 +30,7 @@ def moved_factors(nodes: Sequence[ast.expr], values: Mapping[ast.AST, Value]) ->
         and _may_take(values[product.right], values[taker])
         and not _overlap(product, taker)
     )
-    for product, taker in itertools.islice(pairs, _MOST):
+    for product, taker in itertools.islice(pairs, MOVED_FACTORS_MOST):
         yield _moved(product, taker, ())
         alike = [n for n in takers if n is not taker and ast.dump(n) == ast.dump(taker)]
         if alike and isinstance(taker, ast.Name) and not any(_overlap(product, n) for n in alike):

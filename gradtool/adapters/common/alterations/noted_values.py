@@ -12,12 +12,11 @@ import numpy as np
 
 from gradtool.adapters.common.alterations.edits import replaced, standin
 from gradtool.adapters.library import library
+from gradtool.verify.thresholds.edits import NOTED_MOST_ENTRIES
 
 Value = Any
 """An array, which is a copy, or a number."""
 
-_MOST_ENTRIES = 100_000
-"""Entries of a tensor of which a copy is kept: those of small cases, which explain as much."""
 _ENDS = {"first": slice(0, 1), "last": slice(-1, None), "inner": slice(1, -1)}
 
 _NOTED = (
@@ -39,7 +38,7 @@ class Notes:
     def note(self, number: int, value: Any) -> Any:
         """Note the value of an expression, and return it."""
         if isinstance(value, library().Tensor):
-            if value.numel() <= _MOST_ENTRIES:
+            if value.numel() <= NOTED_MOST_ENTRIES:
                 self.values[number] = np.array(library().array(value))
         elif isinstance(value, int | float | complex) and not isinstance(value, bool):
             self.values[number] = value

@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gradtool.adapters.common.alterations.edits import below, parsed, replaced
-
-_DEEPEST = 3
-"""Levels below an expression at which a part may stand for all of it."""
+from gradtool.verify.thresholds.edits import REPAIRS_DEEPEST_PART
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -49,7 +47,7 @@ def parts(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator[Edit]:
         (_size(node) - _size(part), number, Edit(node, part, around))
         for number, (node, around) in enumerate(expressions)
         if isinstance(node, ast.BinOp | ast.Call | ast.IfExp)
-        for part in below(node, _DEEPEST)
+        for part in below(node, REPAIRS_DEEPEST_PART)
     ]
     yield from (edit for _, _, edit in sorted(found, key=lambda one: one[:2]))
 

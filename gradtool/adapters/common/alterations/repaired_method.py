@@ -32,13 +32,11 @@ from gradtool.adapters.common.alterations.switched_code import switched
 from gradtool.adapters.library import library
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol.observation import Array, Repair
+from gradtool.verify.thresholds.edits import COMPILED_TOGETHER
 
 Returned = Sequence[Array | None]
 Definition = tuple[Function, ast.FunctionDef]
 Started = TypeVar("Started")
-
-_TOGETHER = 64
-"""Edits that are compiled together."""
 
 
 class RepairedMethod:
@@ -198,7 +196,9 @@ class RepairedMethod:
         if repair not in self._codes:
             alike = [
                 each
-                for each in itertools.islice(self._edits, repair.number, repair.number + _TOGETHER)
+                for each in itertools.islice(
+                    self._edits, repair.number, repair.number + COMPILED_TOGETHER
+                )
                 if self._edits[each][0] is function
             ]
             try:

@@ -38,6 +38,7 @@ from gradtool.adapters.common.alterations.reductions import (
 from gradtool.adapters.common.alterations.shifts import shifted, unwrapped
 from gradtool.adapters.common.alterations.swapped_functions import swapped_functions
 from gradtool.adapters.common.alterations.weighed_ends import weighed_ends
+from gradtool.verify.thresholds.edits import MULTIPLES_DIFFERENCE, MULTIPLES_MOST
 
 _TRANSPOSES = {"T": "H", "mT": "mH", "H": "T", "mH": "mT"}
 """Each transpose with the one that conjugates, or does not."""
@@ -418,15 +419,13 @@ def _multiples(
         if not (isinstance(node, ast.Constant) and isinstance(node.value, float)):
             continue
         for each in known:
-            for times in range(1, _MOST_TIMES):
+            for times in range(1, MULTIPLES_MOST):
                 exact = times * each.value
-                if node.value != exact and math.isclose(node.value, exact, rel_tol=_NEARLY):
+                if node.value != exact and math.isclose(
+                    node.value, exact, rel_tol=MULTIPLES_DIFFERENCE
+                ):
                     made = parsed(f"{times} * {each.code}")
                     yield Edit(node, made, outer, is_factor=True)
-
-
-_MOST_TIMES = 7
-_NEARLY = 0.01
 
 
 def _names(node: ast.expr, held: Held) -> Iterator[ast.expr]:
