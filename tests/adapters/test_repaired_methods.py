@@ -9,7 +9,7 @@ import pytest
 
 from gradtool import Function
 from gradtool.adapters.common.alterations import altered_code
-from gradtool.adapters.common.alterations.repaired_method import RepairedMethod
+from gradtool.adapters.common.alterations.backward.repaired_method import RepairedMethod
 from gradtool.adapters.engines import BUNDLED, computing_with
 from gradtool.run.runner import check
 from tests.options import check_options

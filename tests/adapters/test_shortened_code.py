@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtool.adapters.common.alterations.altered_code import shortened
+from gradtool.adapters.common.alterations.shown_code import shortened
 
 TERMS = [f"weights[{number}] * values[{number}]" for number in range(9)]
 LONG = " + ".join(TERMS)

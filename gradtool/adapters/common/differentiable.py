@@ -52,8 +52,8 @@ from gradtool.verify.protocol.observation import (
 )
 
 if TYPE_CHECKING:
-    from gradtool.adapters.common.alterations.altered_forward import AlteredForward
-    from gradtool.adapters.common.alterations.repaired_method import RepairedMethod
+    from gradtool.adapters.common.alterations.backward.repaired_method import RepairedMethod
+    from gradtool.adapters.common.alterations.forward.altered_forward import AlteredForward
 
 _Started = tuple[list[Any], Outputs]
 """The leaves of a graph, and the outputs of forward."""
@@ -205,7 +205,7 @@ class FunctionDifferentiable:
         if self._case_forward and self._case_forward[0] is primals:
             return self._case_forward[1]
         # Loaded here, since only the explanation of a finding takes it.
-        from gradtool.adapters.common.alterations.altered_forward import AlteredForward
+        from gradtool.adapters.common.alterations.forward.altered_forward import AlteredForward
 
         made = AlteredForward(self._bound, primals)
         self._case_forward = self._case_forward or (primals, made)
@@ -260,7 +260,7 @@ class FunctionDifferentiable:
 
     def _method(self, *names: str, with_helpers: bool = False) -> RepairedMethod:
         """Return a method whose source can be edited."""
-        from gradtool.adapters.common.alterations.repaired_method import RepairedMethod
+        from gradtool.adapters.common.alterations.backward.repaired_method import RepairedMethod
 
         return RepairedMethod(self._bound.cls, *names, with_helpers=with_helpers)
 

@@ -4,61 +4,21 @@ from __future__ import annotations
 
 import ast
 import copy
-import inspect
-import linecache
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import Any
 
-from gradtool.adapters.common.alterations.edits import STANDINS
+from gradtool.adapters.common.alterations.definitions import Function
 
-Function = types.FunctionType
-
-_MOST_CHARACTERS = 72
-"""Characters of an expression that a sentence still holds."""
+STANDINS = "__gradtool_standins__"
+"""The name under which altered code finds what stands in for its expressions."""
 
 
-def functions_of(method: Callable[..., Any]) -> list[Function]:
-    """Return a function and those of its own module that it calls, directly or not."""
-    first = inspect.unwrap(method)
-    found = [first] if isinstance(first, Function) else []
-    for function in found:
-        found += [each for each in dict.fromkeys(_named(function)) if each not in found]
-    return found
-
-
-def _named(function: Function) -> Iterator[Function]:
-    """The functions of a function's module that its code names, itself or as ``Scan.step``."""
-    names = function.__code__.co_names
-    for name in names:
-        known = function.__globals__.get(name)
-        inside = vars(known) if isinstance(known, type) else {}
-        for each in (known, *(inside.get(attribute) for attribute in names)):
-            helper = each.__func__ if isinstance(each, staticmethod) else each
-            if isinstance(helper, Function) and helper.__module__ == function.__module__:
-                yield helper
-
-
-def definition(function: Function) -> ast.FunctionDef | None:
-    """Return the definition of a function in the tree of its file; None if it is not there."""
-    code = function.__code__
-    for node in ast.walk(_tree(code.co_filename)):
-        if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
-            continue
-        if code.co_firstlineno in {node.lineno, *(each.lineno for each in node.decorator_list)}:
-            return node
-    return None
-
-
-@lru_cache(maxsize=8)
-def _tree(path: str) -> ast.Module:
-    try:
-        return ast.parse("".join(linecache.getlines(path)))
-    except SyntaxError:
-        return ast.Module([], [])
+def standin(name: str, *args: ast.expr) -> ast.Call:
+    """Return a call to a method of what is bound to `STANDINS`."""
+    called = ast.Attribute(ast.Name(STANDINS, ast.Load()), name, ast.Load())
+    return ast.Call(called, list(args), [])
 
 
 @contextmanager
@@ -122,24 +82,3 @@ def _nested(code: types.CodeType, name: str) -> types.CodeType:
         if isinstance(each, types.CodeType) and each.co_name == name:
             return each
     raise ValueError(name)
-
-
-def shortened(code: str, other: str = "") -> str:
-    """The code with its middle left out, if it is long.
-
-    Its ends are left out instead if they are all that would be left of `other`, too.
-    """
-    made = _without_middle(code)
-    if code in (made, other) or made != _without_middle(other):
-        return made
-    differs = (one != two for one, two in zip(code, other, strict=False))
-    first = next((at for at, differ in enumerate(differs) if differ), len(code))
-    start = max(first - _MOST_CHARACTERS // 3, 0)
-    return f"... {code[start : start + _MOST_CHARACTERS - len('...  ...')].strip()} ..."
-
-
-def _without_middle(code: str) -> str:
-    if len(code) <= _MOST_CHARACTERS:
-        return code
-    start, end = _MOST_CHARACTERS * 3 // 5, _MOST_CHARACTERS * 2 // 5 - len(" ... ")
-    return f"{code[:start].rstrip()} ... {code[-end:].lstrip()}"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gradtool.adapters.common.alterations.edits import parsed
 from gradtool.adapters.common.alterations.noted_values import Value
+from gradtool.adapters.common.alterations.trees import parsed
 
 Shape = tuple[int, ...] | None
 """Of a tensor; None for a number."""
@@ -35,7 +35,7 @@ class Held:
         }
 
     def like(self, node: ast.expr) -> Iterator[str]:
-        """The variables that may have the shape of an expression."""
+        """Yield the variables that may have the shape of an expression."""
         known = node in self._values
         shape = _shape(self._values[node]) if known else None
         for name in self.names:
@@ -43,7 +43,7 @@ class Held:
                 yield name
 
     def factors(self, node: ast.expr) -> Iterator[ast.expr]:
-        """The expression with a factor or divisor more, for each that leaves its shape."""
+        """Yield the expression with a factor or divisor more, for each that leaves its shape."""
         shape = _shape(self._values[node]) if node in self._values else ()
         for name in self.names:
             for code in spread(name, self._shapes.get(name, ()), shape):
@@ -52,7 +52,7 @@ class Held:
                 yield ast.BinOp(node, ast.Div(), factor)
 
     def rows(self, node: ast.expr) -> Iterator[ast.expr]:
-        """The expression times the first or the last row of a variable with rows of its shape.
+        """Yield the expression times the first or last row of a variable with rows of its shape.
 
         The gradient of what a recurrence starts from lacks the factor of one step so.
         """
@@ -85,7 +85,7 @@ def _shape(value: Value) -> Shape:
 
 
 def variables(tree: ast.FunctionDef) -> list[str]:
-    """The names that a body may read: its cotangents, and what it sets."""
+    """Return the names that a body may read: its cotangents, and what it sets."""
     given = [each.arg for each in tree.args.args[1:]]
     if tree.args.vararg is not None:
         given.append(tree.args.vararg.arg)

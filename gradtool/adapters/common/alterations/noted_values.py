@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.alterations.edits import replaced, standin
+from gradtool.adapters.common.alterations.altered_code import standin
+from gradtool.adapters.common.alterations.trees import replaced
 from gradtool.adapters.library import library
 from gradtool.verify.thresholds.edits import NOTED_MOST_ENTRIES
 

@@ -1,7 +1,7 @@
-"""A function that has many edits in it, one of which is chosen before it is called.
+"""A function with many changes in it, one of which is chosen before it is called.
 
-To compile a function anew for each edit takes longer than to run it. Here, only the statements
-that an edit changes are compiled for it.
+To compile a function anew for each change takes longer than to run it. Here, only the statements
+that are changed are compiled once more.
 """
 
 from __future__ import annotations
@@ -11,24 +11,27 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gradtool.adapters.common.alterations.edits import STANDINS, replaced
-from gradtool.adapters.common.alterations.omissions import Edit
+from gradtool.adapters.common.alterations.altered_code import STANDINS
+from gradtool.adapters.common.alterations.trees import replaced
+
+Changes = Mapping[ast.AST, ast.AST]
+"""Nodes of a tree, each with what stands in its place."""
 
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
-def switched(tree: ast.FunctionDef, edits: Mapping[int, Edit]) -> ast.FunctionDef:
-    """Return a function that runs with the edit whose number is the ``chosen`` one of `STANDINS`.
+def switched(tree: ast.FunctionDef, changes: Mapping[int, Changes]) -> ast.FunctionDef:
+    """Return a function that runs with the changes whose number is ``chosen`` of `STANDINS`.
 
     Args:
         tree: Its definition.
-        edits: The edits by their numbers.
+        changes: What may be changed together, by its number.
     """
     owners = dict(_owners(tree))
-    own: dict[ast.AST, dict[int, Edit]] = {}
-    for number, edit in edits.items():
-        for node in edit.changes:
-            own.setdefault(owners[node], {})[number] = edit
+    own: dict[ast.AST, dict[int, Changes]] = {}
+    for number, each in changes.items():
+        for node in each:
+            own.setdefault(owners[node], {})[number] = each
     made = copy.copy(tree)
     made.body = [_switched(each, own) for each in tree.body]
     return made
@@ -43,25 +46,25 @@ def _owners(tree: ast.AST, owner: ast.AST | None = None) -> Iterator[tuple[ast.A
         yield from _owners(child, own)
 
 
-def _switched(statement: ast.stmt, own: Mapping[ast.AST, Mapping[int, Edit]]) -> ast.stmt:
+def _switched(statement: ast.stmt, own: Mapping[ast.AST, Mapping[int, Changes]]) -> ast.stmt:
     plain = _with_switched_blocks(statement, own)
-    edits = own.get(statement)
-    if not edits:
+    changes = own.get(statement)
+    if not changes:
         return plain
     others: list[ast.stmt] = [
-        ast.If(_is_chosen(ast.Eq(), number), [_edited(statement, edit)], [])
-        for number, edit in edits.items()
+        ast.If(_is_chosen(ast.Eq(), number), [_changed(statement, each)], [])
+        for number, each in changes.items()
     ]
-    return ast.If(_is_chosen(ast.In(), frozenset(edits)), others, [plain])
+    return ast.If(_is_chosen(ast.In(), frozenset(changes)), others, [plain])
 
 
-def _edited(statement: ast.stmt, edit: Edit) -> ast.stmt:
-    changes = edit.changes
+def _changed(statement: ast.stmt, changes: Changes) -> ast.stmt:
+    # What stands in the place of a statement is one, which the types do not say.
     return changes[statement] if statement in changes else replaced(statement, changes)  # type: ignore[return-value]
 
 
 def _with_switched_blocks(
-    statement: ast.stmt, own: Mapping[ast.AST, Mapping[int, Edit]]
+    statement: ast.stmt, own: Mapping[ast.AST, Mapping[int, Changes]]
 ) -> ast.stmt:
     made = copy.copy(statement)
     for block in _BLOCKS:

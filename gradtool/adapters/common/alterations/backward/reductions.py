@@ -1,16 +1,20 @@
-"""Sums and means of a backward, and factors that are sums of its variables."""
+"""Repairs of sums and means, of what is divided by a count, and of factors that are sums."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from gradtool.adapters.common.alterations.edits import parsed
+from gradtool.adapters.common.alterations.backward.known_backward import Backward
+from gradtool.adapters.common.alterations.backward.repair import Repair, made_by
 from gradtool.adapters.common.alterations.held import Held
+from gradtool.adapters.common.alterations.trees import parsed
+
+_REDUCTIONS = frozenset({"amax", "amin", "logsumexp", "mean", "norm", "prod", "std", "sum", "var"})
 
 
 def masked_means(node: ast.expr, held: Held) -> Iterator[ast.expr]:
-    """A mean over the entries that a mask or weight chooses, in the place of one over all."""
+    """Yield means over the entries that a mask or weight chooses, in the place of one over all."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr="mean"), args=args, keywords=keywords):
             for name in held.like(value):
@@ -23,7 +27,7 @@ def masked_means(node: ast.expr, held: Held) -> Iterator[ast.expr]:
 
 
 def unbiased_means(node: ast.expr) -> Iterator[ast.expr]:
-    """A sum over one less than the number of entries, as a sample variance has, for a mean."""
+    """Yield a sum over one entry less, as a sample variance has, in the place of a mean."""
     match node:
         case ast.Call(
             func=ast.Attribute(value=value, attr="mean"),
@@ -35,8 +39,25 @@ def unbiased_means(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.BinOp(total, ast.Div(), parsed(code))
 
 
-def summed_factors(node: ast.expr, held: Held) -> Iterator[ast.expr]:
-    """A factor or divisor more that is the sum of a variable."""
+def divisors(backward: Backward) -> Iterator[Repair]:
+    """Put another count in the place of that by which something is divided."""
+    for node in backward.nodes:
+        match node:
+            case ast.BinOp(left=left, op=ast.Div() as op, right=right):
+                for name in backward.held.names:
+                    if not isinstance(right, ast.Name):
+                        yield Repair(node, ast.BinOp(left, op, parsed(name)), node)
+                    yield Repair(node, ast.BinOp(left, op, parsed(f"{name}.sum()")), node)
+
+
+def summed_factors(backward: Backward) -> Iterator[Repair]:
+    """Multiply or divide a variable or call by the sum of a variable."""
+    held = backward.held
+    summed = [each for each in backward.places if isinstance(each[0], ast.Name | ast.Call)]
+    yield from made_by(lambda node: _times_and_over_sums(node, held), summed, is_factor=True)
+
+
+def _times_and_over_sums(node: ast.expr, held: Held) -> Iterator[ast.expr]:
     for name in held.like(node):
         for code in (f"{name}.sum(-1, keepdim=True)", f"{name}.sum()"):
             total = parsed(code)
@@ -45,7 +66,7 @@ def summed_factors(node: ast.expr, held: Held) -> Iterator[ast.expr]:
 
 
 def kept_dims(node: ast.expr) -> Iterator[ast.expr]:
-    """A reduction that keeps the dims that it reduces, or does not keep them."""
+    """Yield a reduction that keeps the dims that it reduces, or does not keep them."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name), args=args, keywords=keywords) if (
             name in _REDUCTIONS and (args or keywords)
@@ -54,6 +75,3 @@ def kept_dims(node: ast.expr) -> Iterator[ast.expr]:
             if len(others) == len(keywords):
                 others = [*keywords, ast.keyword("keepdim", ast.Constant(True))]
             yield ast.Call(node.func, args, others)
-
-
-_REDUCTIONS = frozenset({"amax", "amin", "logsumexp", "mean", "norm", "prod", "std", "sum", "var"})

@@ -1,17 +1,52 @@
-"""Edits of a backward that reads entries one place too far, or across the end of an axis."""
+"""Repairs of the entries that are read: too few, or some that lie beside those that are meant."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradtool.adapters.common.alterations.edits import parsed
-from gradtool.adapters.common.alterations.omissions import Edit
+from gradtool.adapters.common.alterations.backward.known_backward import Backward
+from gradtool.adapters.common.alterations.backward.repair import Repair
+from gradtool.adapters.common.alterations.trees import parsed, replaced
 
 
-def unwrapped(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator[Edit]:
+def offsets_left_out(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield a slice without what is added to a bound."""
+    match node:
+        case ast.Slice(lower=lower, upper=ast.BinOp() as upper, step=step):
+            yield from (ast.Slice(lower, made, step) for made in _without_offset(upper))
+        case ast.Slice(lower=ast.BinOp() as lower, upper=upper, step=step):
+            yield from (ast.Slice(made, upper, step) for made in _without_offset(lower))
+
+
+def _without_offset(node: ast.BinOp) -> Iterator[ast.expr]:
+    if isinstance(node.op, ast.Add | ast.Sub) and isinstance(node.right, ast.Constant):
+        yield node.left
+
+
+def bounds_left_out(backward: Backward) -> Iterator[Repair]:
+    """Leave out a bound of a slice, or the upper bounds of all slices of an expression."""
+    found = [(n, around) for n, around in backward.places if isinstance(n, ast.Slice)]
+    for node, around in found:
+        if node.upper:
+            yield Repair(node, _open(node), around)
+        if node.lower:
+            yield Repair(node, ast.Slice(None, node.upper, node.step), around)
+    bounded = [node for node, _ in found if node.upper]
+    for whole in backward.nodes:
+        if isinstance(whole, ast.Call):
+            inside = [node for node in bounded if node in ast.walk(whole)]
+            if len(inside) > 1:
+                yield Repair(whole, replaced(whole, {n: _open(n) for n in inside}), whole)
+
+
+def _open(node: ast.Slice) -> ast.Slice:
+    return ast.Slice(node.lower, None, node.step)
+
+
+def without_wrapping(backward: Backward) -> Iterator[Repair]:
     """Put zeros in place of the entries that ``roll`` moves across the end of an axis."""
-    for node, _ in expressions:
+    for node in backward.nodes:
         match node:
             case (
                 ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="roll"), args=[x, *by])
@@ -22,7 +57,7 @@ def unwrapped(expressions: Sequence[tuple[ast.expr, ast.AST]]) -> Iterator[Edit]
                     code, text = ast.unparse(x), ast.unparse(node)
                     words = f"zeros in place of what `{text}` moves across the end"
                     made = _with_zeros(f"({code}).roll({shift}, {axis})", shift, axis)
-                    yield Edit(node, made, node, words=words)
+                    yield Repair(node, made, node, words=words)
 
 
 def _with_zeros(rolled: str, shift: int, axis: int) -> ast.expr:
@@ -42,8 +77,8 @@ def _shift_and_axis(node: ast.Call, by: Sequence[ast.expr]) -> tuple[int, int]:
     return (shift, axis) if isinstance(shift, int) and isinstance(axis, int) else (0, 0)
 
 
-def shifted(node: ast.expr) -> Iterator[ast.expr]:
-    """The entry beside the one that a loop reads, also at the end of the axis."""
+def other_entries(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the entry beside the one that a loop reads, also at the end of the axis."""
     match node:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Name() as index):
             yield from _beside(name, 0, index)

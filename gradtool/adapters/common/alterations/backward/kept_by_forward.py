@@ -1,4 +1,4 @@
-"""Edits of what a forward keeps for backward.
+"""Repairs of what a forward keeps for backward, and the names under which it does.
 
 A tensor that is kept and changed in place later, or another variable in its place, makes a right
 formula wrong.
@@ -8,21 +8,36 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
-from gradtool.adapters.common.alterations.altered_code import shortened
-from gradtool.adapters.common.alterations.edits import replaced
+from gradtool.adapters.common.alterations.backward.repair import Repair
+from gradtool.adapters.common.alterations.definitions import definition, functions_of
 from gradtool.adapters.common.alterations.held import variables
-from gradtool.adapters.common.alterations.omissions import Edit
+from gradtool.adapters.common.alterations.shown_code import shortened
+from gradtool.adapters.common.alterations.trees import method_call, replaced
 from gradtool.verify.thresholds.edits import KEPT_MOST_OTHERS
 
 
-def kept_by_forward(tree: ast.FunctionDef) -> Iterator[Edit]:
-    """Yield the edits of what a forward, or ``setup_context``, keeps."""
+def kept_on_context(cls: type[Any] | None) -> list[str]:
+    """Return the names of what forward and ``setup_context`` keep on ctx."""
+    found: dict[str, None] = {}
+    for name in ("forward", "setup_context"):
+        for function in functions_of(getattr(cls, name))[:1]:
+            tree = definition(function)
+            for node in ast.walk(tree) if tree else ():
+                match node:
+                    case ast.Attribute(value=ast.Name(id="ctx"), attr=attr, ctx=ast.Store()):
+                        found[attr] = None
+    return list(found)
+
+
+def kept_by_forward(tree: ast.FunctionDef) -> Iterator[Repair]:
+    """Yield the repairs of what a forward, or ``setup_context``, keeps."""
     places, names = list(_kept(tree)), variables(tree)
     for node in places:
-        yield _edit(node, ast.Call(ast.Attribute(node, "clone", ast.Load()), [], []))
+        yield _repair(node, method_call(node, "clone"))
     others = [
-        _edit(node, ast.Name(name, ast.Load()))
+        _repair(node, ast.Name(name, ast.Load()))
         for node in places
         for name in names
         if ast.unparse(node) != name
@@ -33,14 +48,14 @@ def kept_by_forward(tree: ast.FunctionDef) -> Iterator[Edit]:
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part is not node:
                 for name in names:
                     made = replaced(node, {part: ast.Name(name, ast.Load())})
-                    yield _edit(node, made)
+                    yield _repair(node, made)
 
 
-def _edit(node: ast.expr, made: ast.expr) -> Edit:
+def _repair(node: ast.expr, made: ast.expr) -> Repair:
     both = ast.unparse(node), ast.unparse(made)
     code, other = shortened(*both), shortened(*reversed(both))
     words = f"`{other}` kept by forward in place of `{code}`"
-    return Edit(node, made, node, words=words)
+    return Repair(node, made, node, words=words)
 
 
 def _kept(tree: ast.FunctionDef) -> Iterator[ast.expr]:

@@ -1,16 +1,13 @@
-"""Edits of a backward that call another function: the derivative of one that forward calls."""
+"""Repairs by which backward calls another function: the derivative of one that forward calls."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
-from gradtool.adapters.common.alterations.edits import parsed
-from gradtool.adapters.common.alterations.held import Held
-from gradtool.adapters.common.alterations.noted_values import Value
-from gradtool.adapters.common.alterations.omissions import Edit
+from gradtool.adapters.common.alterations.backward.known_backward import Backward
+from gradtool.adapters.common.alterations.backward.repair import Repair
+from gradtool.adapters.common.alterations.trees import parsed
 
 _DERIVATIVES: Mapping[str, tuple[str, ...]] = {
     "lgamma": ("torch.digamma({x})",),
@@ -29,7 +26,7 @@ _DERIVATIVES: Mapping[str, tuple[str, ...]] = {
 
 
 def derivatives(forward: Sequence[ast.expr]) -> list[str]:
-    """The derivatives of what forward calls, as code of ``{x}``."""
+    """Return the derivatives of what forward calls, as code of ``{x}``."""
     names = [
         node.func.attr
         for node in forward
@@ -38,20 +35,18 @@ def derivatives(forward: Sequence[ast.expr]) -> list[str]:
     return [code for name in dict.fromkeys(names) for code in _DERIVATIVES.get(name, ())]
 
 
-def swapped_functions(
-    nodes: Sequence[ast.expr], forms: Sequence[str], values: Mapping[ast.AST, Value], held: Held
-) -> Iterator[Edit]:
-    """Yield the edits that have such a derivative in the place of a call, or of a variable."""
-    for form in forms:
-        for calls in _of_one_function(nodes):
+def swapped_functions(backward: Backward) -> Iterator[Repair]:
+    """Put such a derivative in the place of a call, or of a variable."""
+    for form in backward.derivatives:
+        for calls in _of_one_function(backward.nodes):
             first, *rest = calls
             made = [_filled(form, ast.unparse(each.args[0])) for each in calls]
             also = tuple(zip(rest, made[1:], strict=True))
-            yield Edit(first, made[0], first, also=also)
-        for node in nodes:
-            if isinstance(node, ast.Name | ast.BinOp) and isinstance(values.get(node), np.ndarray):
-                for name in held.like(node):
-                    yield Edit(node, _filled(form, name), node)
+            yield Repair(first, made[0], first, also=also)
+        for node in backward.nodes:
+            if isinstance(node, ast.Name | ast.BinOp) and backward.array(node) is not None:
+                for name in backward.held.like(node):
+                    yield Repair(node, _filled(form, name), node)
 
 
 def _of_one_function(nodes: Sequence[ast.expr]) -> Iterator[list[ast.Call]]:

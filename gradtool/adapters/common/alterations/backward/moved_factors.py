@@ -1,40 +1,44 @@
-"""Edits of a backward by which a factor comes before another step, or after it."""
+"""Repairs by which a factor comes before another step, or after it."""
 
 from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradtool.adapters.common.alterations.altered_code import shortened
-from gradtool.adapters.common.alterations.edits import replaced
+from gradtool.adapters.common.alterations.backward.known_backward import Backward
+from gradtool.adapters.common.alterations.backward.repair import Repair
 from gradtool.adapters.common.alterations.held import fits
 from gradtool.adapters.common.alterations.noted_values import Value
-from gradtool.adapters.common.alterations.omissions import Edit
+from gradtool.adapters.common.alterations.shown_code import shortened
+from gradtool.adapters.common.alterations.trees import replaced
 from gradtool.verify.thresholds.edits import MOVED_FACTORS_MOST
 
+Taker = ast.Name | ast.BinOp
+"""An expression that may be given a factor."""
 
-def moved_factors(nodes: Sequence[ast.expr], values: Mapping[ast.AST, Value]) -> Iterator[Edit]:
-    """Yield the edits that take a factor from one product and give it to another expression."""
-    products = [
-        n for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult | ast.Div)
-    ]
-    takers = [n for n in nodes if isinstance(n, ast.Name | ast.BinOp) and n in values]
-    pairs = (
-        (product, taker)
-        for product in products
-        for taker in takers
-        if product.right in values
-        and _may_take(values[product.right], values[taker])
-        and not _overlap(product, taker)
-    )
-    for product, taker in itertools.islice(pairs, MOVED_FACTORS_MOST):
+
+def moved_factors(backward: Backward) -> Iterator[Repair]:
+    """Take a factor from one product and give it to another expression."""
+    takers = [n for n in backward.nodes if isinstance(n, Taker) and n in backward.values]
+    for product, taker in itertools.islice(_pairs(backward, takers), MOVED_FACTORS_MOST):
         yield _moved(product, taker, ())
         alike = [n for n in takers if n is not taker and ast.dump(n) == ast.dump(taker)]
         if alike and isinstance(taker, ast.Name) and not any(_overlap(product, n) for n in alike):
             yield _moved(product, taker, alike)
+
+
+def _pairs(backward: Backward, takers: Sequence[Taker]) -> Iterator[tuple[ast.BinOp, Taker]]:
+    """The products, each with the expressions that may have its factor instead."""
+    values = backward.values
+    for product in backward.nodes:
+        if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult | ast.Div):
+            for taker in takers if product.right in values else ():
+                fitting = _may_take(values[product.right], values[taker])
+                if fitting and not _overlap(product, taker):
+                    yield product, taker
 
 
 def _may_take(factor: Value, taker: Value) -> bool:
@@ -48,7 +52,7 @@ def _overlap(product: ast.BinOp, taker: ast.expr) -> bool:
     return inside or product in ast.walk(taker)
 
 
-def _moved(product: ast.BinOp, taker: ast.expr, others: Sequence[ast.AST]) -> Edit:
+def _moved(product: ast.BinOp, taker: ast.expr, others: Sequence[ast.AST]) -> Repair:
     factor, owner = product.right, product.left
     made = ast.BinOp(taker, product.op, factor)
     verb = "multiplying" if isinstance(product.op, ast.Mult) else "dividing"
@@ -57,7 +61,7 @@ def _moved(product: ast.BinOp, taker: ast.expr, others: Sequence[ast.AST]) -> Ed
     if any(each in ast.walk(owner) for each in (taker, *others)):
         # The product is replaced by what is left of it, in which the factor is elsewhere.
         owner = replaced(owner, dict.fromkeys((taker, *others), made))
-    return Edit(
+    return Repair(
         taker,
         made,
         taker,

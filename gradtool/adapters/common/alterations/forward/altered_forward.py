@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from gradtool.adapters.common.alterations.altered_code import (
-    Function,
-    altered,
-    definition,
-    functions_of,
-    shortened,
-)
-from gradtool.adapters.common.alterations.edits import Edit, edits, replaced, standin
-from gradtool.adapters.common.alterations.standins import Standins
+from gradtool.adapters.common.alterations.altered_code import altered, standin
+from gradtool.adapters.common.alterations.definitions import Function, definitions
+from gradtool.adapters.common.alterations.forward.edit import Edit, Forward
+from gradtool.adapters.common.alterations.forward.edits import edits
+from gradtool.adapters.common.alterations.forward.standins import Standins
+from gradtool.adapters.common.alterations.shown_code import shortened
+from gradtool.adapters.common.alterations.trees import replaced
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.recorded_forward import RecordedForward
 from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
@@ -35,9 +33,7 @@ class AlteredForward:
         self._bound, self._primals = bound, primals
         recorded = bound.callable
         cls = recorded.apply.cls if isinstance(recorded, RecordedForward) else None
-        functions = functions_of(cls.forward) if cls is not None else []
-        trees = [(function, definition(function)) for function in functions]
-        self._functions = [(each, tree) for each, tree in trees if tree is not None]
+        self._functions = definitions(cls.forward) if cls is not None else []
         self._seen = [self._watched(function, tree) for function, tree in self._functions]
 
     def alterations(self) -> list[Alteration]:
@@ -94,8 +90,8 @@ class AlteredForward:
         for at, (function, tree) in enumerate(self._functions):
             path = function.__code__.co_filename
             seen = self._seen[at]
-            found = edits(tree, sorted(seen.final), sorted(seen.numbers))
-            for number, edit in enumerate(found):
+            forward = Forward(tree, sorted(seen.final), sorted(seen.numbers))
+            for number, edit in enumerate(edits(forward)):
                 alteration = _alteration(path, edit, number)
                 if alteration is not None:
                     made[alteration] = at, edit

@@ -21,15 +21,6 @@ BY_OUTPUT: Mapping[str, Callable[[Any], Any]] = {
 }
 """Derivatives that are written in terms of the output."""
 
-HELD_FACTORS: Mapping[str, str] = {
-    "silu": "the sigmoid",
-    "gelu": "the normal distribution",
-    "mish": "the tanh",
-    "hardswish": "the clipped line",
-    "normalize": "the norm",
-}
-"""Functions that are their argument times a factor, and the name of the factor."""
-
 
 class Standins:
     """Operations that change the derivative of a tensor and keep its values, and their like.

@@ -1,0 +1,1 @@
+"""Repairs of a backward, each of which undoes a common mistake."""

@@ -1,0 +1,1 @@
+"""Edits of a forward that common mistakes in a backward come down to."""

@@ -1,0 +1,101 @@
+"""Edits of operations: an operator, a function, or something that it is applied to, is another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradtool.adapters.common.alterations.forward.edit import Computed, Edit, kept
+from gradtool.adapters.common.alterations.forward.operands import other_operands
+from gradtool.adapters.common.alterations.trees import inside, replaced
+
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+}
+_NAMES: Sequence[tuple[str, str]] = (
+    ("sum", "mean"),
+    ("sin", "cos"),
+    ("sinh", "cosh"),
+    ("tanh", "sigmoid"),
+    ("sqrt", "rsqrt"),
+    ("sqrt", "square"),
+    ("log", "log2"),
+    ("log", "log10"),
+    ("log", "log1p"),
+    ("exp", "exp2"),
+    ("exp", "expm1"),
+    ("amax", "logsumexp"),
+    ("softmax", "log_softmax"),
+    ("std", "var"),
+    ("relu", "abs"),
+    ("minimum", "maximum"),
+    ("amin", "amax"),
+    ("cumsum", "cumprod"),
+    ("asin", "acos"),
+    ("asinh", "acosh"),
+    ("atan", "atanh"),
+    ("erf", "erfc"),
+)
+"""Functions that are taken for each other."""
+
+
+def other_operations(computed: Computed) -> Iterator[Edit]:
+    """Put another operator, function, number or orientation in the place of one."""
+    value = computed.value
+    for shown in inside(value):
+        for node, made in _changes(shown):
+            other = replaced(shown, {node: made})
+            text = ast.unparse(_without_zero(other))
+            # The derivative of all of the statement is another one, or of this operation alone.
+            for whole in dict.fromkeys((value, shown)):
+                yield kept(whole, replaced(whole, {node: made}), shown, text)
+            yield Edit("other", node, made, shown, text)
+
+
+def _changes(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The nodes of one operation that may be changed, and to what."""
+    match shown:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+            return  # A number, which is changed as an operand.
+        case ast.BinOp():
+            yield from _other_operators(shown)
+        case ast.Call(func=ast.Attribute() as function):
+            yield from _other_functions(shown, function)
+    yield from other_operands(shown)
+
+
+def _other_operators(shown: ast.BinOp) -> Iterator[tuple[ast.expr, ast.expr]]:
+    other = _OPERATORS.get(type(shown.op))
+    # Nobody divides anything by itself.
+    if other and ast.dump(shown.left) != ast.dump(shown.right):
+        yield shown, ast.BinOp(shown.left, other(), shown.right)
+
+
+def _other_functions(
+    call: ast.Call, function: ast.Attribute
+) -> Iterator[tuple[ast.expr, ast.expr]]:
+    name = function.attr
+    for pair in _NAMES:
+        if name in pair:
+            other = pair[1 - pair.index(name)]
+            yield function, ast.Attribute(function.value, other, ast.Load())
+    if name in {"std", "var"} and not _says_correction(call):
+        biased = [*call.keywords, ast.keyword("correction", ast.Constant(0))]
+        yield call, ast.Call(function, call.args, biased)
+
+
+def _says_correction(call: ast.Call) -> bool:
+    return any(each.arg in {"correction", "unbiased"} for each in call.keywords)
+
+
+def _without_zero(node: ast.expr) -> ast.expr:
+    """An expression as a person writes it: without a 0 that is added or subtracted."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
+            return left
+        case ast.BinOp(left=ast.Constant(value=0), op=ast.Add(), right=right):
+            return right
+    return node
