@@ -21,6 +21,10 @@ from gradtool.config.schema import CaseConfig
 
 _KEYWORD_REFUSED = re.compile(r"unexpected keyword argument '(\w+)'")
 
+_NOT_SPARSE = re.compile(r"expected sparse (coordinate |row |column )?[\w ]*tensor layout")
+_TO_SPARSE = {"coordinate ": "to_sparse()", "column ": "to_sparse_csc()"}
+"""The refusal of a dense tensor, and the method that makes it one of the layout."""
+
 _MOST_ENTRIES = 4
 """Entries of a floating-point array that are written out."""
 
@@ -37,6 +41,12 @@ def how_to_give_a_case(checkable: Checkable, search: SearchResult) -> str | None
         name = refused[1]
         if name in [each.name for each in checkable.parameters() if each.kind is each.KEYWORD_ONLY]:
             return f"make `{name}` a positional parameter: apply takes no keyword-only arguments"
+    if sparse := _NOT_SPARSE.search(search.objection):
+        method = _TO_SPARSE.get(sparse[1], "to_sparse_csr()")
+        return (
+            "one of the tensors has to be sparse: make it in a static method sample_inputs, as "
+            f"with torch.eye(3, dtype=torch.float64).{method}"
+        )
     given = dict(zip(_names(checkable, len(likeliest.args)), likeliest.args, strict=False))
     objects = {**_made_by_code(given), **search.objects}
     settled = {name for name, value in given.items() if value is None or type(value) is list}

@@ -86,6 +86,8 @@ def _lacking_by_message(
 ) -> NoCase | None:
     """Explain by the message with which forward itself refused the arguments."""
     hint = hint_of_message(settings, search.objection)
+    if hint is None and settings.device == "cpu" and _is_beside_cuda(checkable, search):
+        hint = _ON_CUDA
     if search.doubt is not None or hint is None:
         return None
     return NoCase(
@@ -101,12 +103,27 @@ def hint_of_message(settings: Settings, objection: str) -> str | None:
     if variable := _ENVIRONMENT.search(objection):
         return f"set {variable[1]}={variable[2]} in the environment of gradtool"
     if settings.device == "cpu" and _NEEDS_CUDA.search(objection):
-        return "it needs CUDA: check it with --device cuda on a machine that has a GPU"
+        return _ON_CUDA
     if _SAYS_LACKING.search(objection):
         return "install what the message names in the environment that runs gradtool"
     if missing := _MISSING.match(objection):
         return f"install the optional dependency that provides `{missing[1]}`"
     return None
+
+
+_ON_CUDA = "it needs CUDA: check it with --device cuda on a machine that has a GPU"
+
+
+def _is_beside_cuda(checkable: Checkable, search: SearchResult) -> bool:
+    """Return True if the likeliest arguments were refused in the ``else`` of ``if x.is_cuda:``."""
+    tree, _ = module_source(checkable.obj)
+    line = search.reached[-1] if search.reached else 0
+    return any(
+        "cuda" in ast.unparse(each.test)
+        and any(isinstance(other, ast.Raise) and other.lineno == line for other in each.orelse)
+        for each in (ast.walk(tree) if tree else ())
+        if isinstance(each, ast.If)
+    )
 
 
 _ENVIRONMENT = re.compile(

@@ -50,15 +50,19 @@ def _failed(case: CaseResult) -> frozenset[str]:
 def _doubted(case: CaseResult, alike: frozenset[str]) -> CaseResult:
     if case.inferred_from is None:
         return case
-    checks = (_check(check, case.inferred_from, alike) for check in case.checks)
+    checks = (_check(check, case, case.inferred_from, alike) for check in case.checks)
     return msgspec.structs.replace(case, checks=tuple(checks))
 
 
-def _check(check: CheckResult, evidence: str, alike: frozenset[str]) -> CheckResult:
+def _check(
+    check: CheckResult, case: CaseResult, evidence: str, alike: frozenset[str]
+) -> CheckResult:
     findings = tuple(_hinted(finding, evidence) for finding in check.findings)
     hinted = msgspec.structs.replace(check, findings=findings)
     has_raised = check.rule == codes.BACKWARD_RAISED and bool(check.findings)
-    is_doubtful = check.verdict is Verdict.FAIL or has_raised
+    # A solver may go on and on for equations that have no solution.
+    is_stopped = check.rule == codes.TIMED_OUT and case.is_guess
+    is_doubtful = check.verdict is Verdict.FAIL or has_raised or is_stopped
     if check.verdict is Verdict.PASS or not is_doubtful or check.rule in alike:
         return hinted
     return msgspec.structs.replace(hinted, verdict=Verdict.UNVERIFIED, reason=_ALONE)

@@ -72,6 +72,18 @@ def test_a_forward_that_forgot_ctx_is_told_so() -> None:
     assert refusal(AnotherName).message.startswith("it takes no arguments")
 
 
+def test_a_forward_that_takes_a_sparse_tensor_is_said_to_need_one() -> None:
+    class Solved(Twice):
+        @staticmethod
+        def forward(ctx: Any, matrix: Any, b: Any) -> Any:
+            return matrix.crow_indices().sum() * b
+
+    hint = refusal(Solved).hint
+    assert hint is not None
+    assert hint.startswith("one of the tensors has to be sparse: make it in a static method")
+    assert hint.endswith(".to_sparse_csr()")
+
+
 def test_a_wrong_call_of_case_says_what_case_takes() -> None:
     class Misspelt(Twice):
         @staticmethod

@@ -644,6 +644,11 @@ def test_a_float32_constant_is_met_with_float32(write: Write) -> None:
             "RuntimeError: no backend is available on cpu",
             "it needs CUDA: check it with --device cuda on a machine that has a GPU",
         ),
+        (
+            "if x.is_cuda:\n            x += 1\n        else:\n            raise TypeError()",
+            "TypeError",
+            "it needs CUDA: check it with --device cuda on a machine that has a GPU",
+        ),
     ],
 )
 def test_what_no_argument_can_make_run_is_said(

@@ -137,6 +137,20 @@ def test_what_torch_refuses_is_refused(name: str) -> None:
             REFUSED[name](library, sparse(library, leaves(library)[0]))
 
 
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        ("values", ""),
+        ("coalesce", "coordinate "),
+        ("crow_indices", "row compressed "),
+        ("row_indices", "column compressed "),
+    ],
+)
+def test_a_dense_tensor_says_that_it_is_not_sparse(name: str, layout: str) -> None:
+    with pytest.raises(RuntimeError, match=f"^{name} expected sparse {layout}tensor layout but"):
+        getattr(engine.ones(2, 2), name)()
+
+
 @pytest.mark.parametrize("name", ["exp", "reshape", "numpy"])
 def test_other_operations_are_named(name: str) -> None:
     values, _ = leaves(engine)

@@ -61,3 +61,9 @@ def test_other_cases_are_left_alone() -> None:
 def test_a_backward_that_was_not_run_is_not_in_doubt() -> None:
     skipped = reports.check("GT004", Verdict.SKIPPED)
     assert verdicts(judged(case("a", skipped, is_guess=True))) == [Verdict.SKIPPED]
+
+
+def test_a_timeout_is_in_doubt_where_the_arguments_are_guessed() -> None:
+    stopped = reports.check("GT006", Verdict.ERROR, reports.finding("GT006"))
+    assert verdicts(judged(case("a", stopped, is_guess=True))) == [Verdict.UNVERIFIED]
+    assert verdicts(judged(case("a", stopped))) == [Verdict.ERROR]

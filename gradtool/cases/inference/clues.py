@@ -176,7 +176,7 @@ def _numbers(body: FunctionNode, names: Collection[str]) -> dict[str, float]:
 
 def _of_group(names: Collection[str]) -> dict[str, int]:
     """The number of processes, of which there is one; alone, a group is one of numbers."""
-    is_given = any(re.fullmatch(r"(.*_)?group(_name)?|pg", name) for name in names)
+    is_given = any(re.fullmatch(r"(.*_)?(group(_name)?|pg)", name) for name in names)
     return {"group_size": 1} if is_given else {}
 
 

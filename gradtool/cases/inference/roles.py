@@ -170,7 +170,7 @@ _INDEX_NAMES = re.compile(
     r"(.*_)?(idx|indx|index|indexes|indices|inds|ids|offsets|lengths|segments?)"
 )
 _TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|y_true|ground_truth)|classes")
-_GROUP_NAMES = re.compile(r"(.*_)?group|pg")
+_GROUP_NAMES = re.compile(r"(.*_)?(group|pg)")
 """Groups of processes, whose methods (``size``) are also those of tensors; None is the default."""
 _COUNT_NAMES = re.compile(r"(num|n)_.*")
 _TABLE_NAMES = re.compile(r"(.*_)?(cos|sin)|freqs(_cis)?|running_(mean|var)")
@@ -215,7 +215,7 @@ NO_FILE = "no such file"
 _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"padding_idx|ignore_index", (1, -100)),
     (r"(.*_)?group_name", (GROUP_NAME,)),
-    (r"(.*_)?group|pg|process_group", (None, 2)),
+    (r"(.*_)?(group|pg)", (None, 2)),
     (r"blank(_?(id|idx|index|label))?", (0,)),
     (r"(.*_)?world_size", (1,)),
     (r"rank|src|dst|tag", (0, 1)),

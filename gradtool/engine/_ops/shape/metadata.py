@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -78,6 +78,27 @@ def _to_sparse(x: Tensor, *_: Any, **__: Any) -> Tensor:
 
     return from_dense(x)
 
+
+def _of_sparse(name: str, layout: str) -> Callable[[Tensor], NoReturn]:
+    """The method of a sparse tensor that a dense one refuses."""
+
+    def refuse(_x: Tensor) -> NoReturn:
+        raise RuntimeError(f"{name} expected sparse {layout}tensor layout but got Strided")
+
+    return refuse
+
+
+for _name, _layout in {
+    "values": "",
+    "coalesce": "coordinate ",
+    "indices": "coordinate ",
+    "is_coalesced": "coordinate ",
+    "col_indices": "row compressed ",
+    "crow_indices": "row compressed ",
+    "ccol_indices": "column compressed ",
+    "row_indices": "column compressed ",
+}.items():
+    method(_name)(_of_sparse(_name, _layout))
 
 method("to_sparse_csr")(lambda x, *_, **__: _to_sparse(x).to_sparse_csr())
 method("to_dense")(lambda x, dtype=None, **_options: x if dtype is None else x.to(dtype))
