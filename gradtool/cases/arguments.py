@@ -84,7 +84,8 @@ def adopt(
         tensor = value.detach()
         if settings.forced_dtype and tensor.is_floating_point():
             tensor = tensor.to(getattr(library().torch, settings.forced_dtype))
-        return placed(tensor, settings.device, requires_grad=every or value.requires_grad)
+        is_asked = every and value.layout is library().torch.strided
+        return placed(tensor, settings.device, requires_grad=is_asked or value.requires_grad)
 
     def adopted(value: Any) -> Any:
         if isinstance(value, library().Tensor):

@@ -84,6 +84,35 @@ def test_a_forward_that_takes_a_sparse_tensor_is_said_to_need_one() -> None:
     assert hint.endswith(".to_sparse_csr()")
 
 
+SPARSE = """
+import torch
+
+class Solved(torch.autograd.Function):
+    @staticmethod
+    def sample_inputs():
+        matrix = 2 * torch.eye(3, dtype=torch.float64).to_sparse_csr()
+        yield matrix, torch.randn(3, dtype=torch.float64)
+
+    @staticmethod
+    def forward(ctx, matrix, b):
+        ctx.save_for_backward(matrix, b)
+        return (matrix.values().sum() * (matrix @ b)).clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        matrix, b = ctx.saved_tensors
+        return torch.outer(grad, b).to_sparse_csr(), 6 * (matrix.t() @ grad)
+"""
+
+
+def test_a_sparse_tensor_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ops.py").write_text(SPARSE, encoding="utf-8")
+    report = check(check_options(paths=("ops.py",)))
+    assert not list(report.findings())
+    assert report.modules[0].functions[0].cases[0].compared
+
+
 def test_a_wrong_call_of_case_says_what_case_takes() -> None:
     class Misspelt(Twice):
         @staticmethod

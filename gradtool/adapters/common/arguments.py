@@ -64,9 +64,7 @@ class Arguments:
         """Names of all arguments, tensors or not, by position; keyword arguments come last."""
         self._values = (*args, *kwargs.values())
         self._keywords = tuple(kwargs)
-        self.positions = tuple(
-            at for at, value in enumerate(self._values) if isinstance(value, library().Tensor)
-        )
+        self.positions = tuple(at for at, value in enumerate(self._values) if _is_dense(value))
         tensors = [self._values[at] for at in self.positions]
         self._placements = tuple(_Placement.of(tensor) for tensor in tensors)
         # Copies: functions may change the case's own tensors in place.
@@ -179,6 +177,16 @@ class Arguments:
         # Keyword arguments were put last.
         count = len(values) - len(self._keywords)
         return values[:count], dict(zip(self._keywords, values[count:], strict=True))
+
+
+def _is_dense(value: Any) -> bool:
+    """Return True for a tensor of which each number can be varied.
+
+    A sparse one without a gradient is passed as it is: an array of it would have lost the layout.
+    """
+    if not isinstance(value, library().Tensor):
+        return False
+    return bool(value.requires_grad or value.layout is library().torch.strided)
 
 
 def unshared(value: Any) -> Any:

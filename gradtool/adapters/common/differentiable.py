@@ -148,6 +148,12 @@ class FunctionDifferentiable:
         return any(callable(value) for *_, value in self._bound.arguments.others())
 
     @property
+    def sparse(self) -> frozenset[int]:
+        """The positions of sparse tensors, which are fixed by the case."""
+        others = self._bound.arguments.others()
+        return frozenset(at for at, _, value in others if isinstance(value, library().Tensor))
+
+    @property
     def docstrings(self) -> str:
         """The docstrings of the Function, of its methods, and of a module that holds it alone."""
         cls = self._bound.cls

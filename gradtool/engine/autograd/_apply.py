@@ -218,13 +218,13 @@ def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> Non
         ctx._outputs = outputs
 
 
-def _info(arg: Tensor, needed: bool) -> TensorInfo | None:
+def _info(arg: Tensor, needed: bool) -> TensorInfo:
     try:
         return TensorInfo.of(arg)
     except EngineLacksError:  # It is sparse, which needs a gradient nowhere.
         if needed:
             raise
-        return None
+        return TensorInfo.of(arg._sparse.values)
 
 
 def _place(

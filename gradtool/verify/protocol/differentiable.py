@@ -8,7 +8,7 @@ judge it. The adapters in `gradtool.adapters` implement them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -44,6 +44,10 @@ class Differentiable(Protocol):
     @property
     def arguments(self) -> tuple[Argument, ...]:
         """The tensor arguments. Others are fixed by the case."""
+
+    @property
+    def sparse(self) -> Collection[int]:
+        """The positions of sparse tensors, which are fixed by the case."""
 
     @property
     def primals(self) -> tuple[Array, ...]:

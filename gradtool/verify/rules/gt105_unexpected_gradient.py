@@ -102,6 +102,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         if _is_none(gradient) or (argument and is_continuous(argument.dtype)):
             continue
         if argument is None:
+            if position in subject.function.sparse:
+                continue
             what = f"backward returned a gradient for argument {position}, which is not a tensor"
             yield Flaw(message=what, hint=_OWN)
         else:
