@@ -129,8 +129,8 @@ class _Walker:
 
     __slots__ = (
         "_reachable", "abandoned", "accumulate", "callbacks", "captured", "captures", "depth",
-        "ends", "grads", "heap", "keep_graph", "nodes", "number", "owned", "roots", "running",
-        "wanted",
+        "ends", "grads", "heap", "keep_graph", "nodes", "number", "overrides", "owned", "roots",
+        "running", "wanted",
     )  # fmt: skip
 
     captures: dict[int, list[tuple[int, int]]] | None
@@ -149,6 +149,9 @@ class _Walker:
         self.keep_graph = keep_graph
         self.accumulate = accumulate
         self.number = next(_walk_numbers)
+        self.overrides = modes.overrides
+        """Whether users' subclasses of Tensor saw the operations before the walk, as they do in the
+        users' own steps of it."""
         self.depth = depth
         """How many walks this one is in."""
         self.abandoned: list[bool] = []

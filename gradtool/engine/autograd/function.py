@@ -196,9 +196,10 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Run the user's backward and check what it returns."""
-        if not overriding:
+        walk = modes.walk if overriding else None
+        if walk is None:
             return _gradient_checks.gradients(self, self._returned(grad))
-        with overrides(True):  # The walk leaves them out, but its own steps alone.
+        with overrides(walk.overrides):  # The walk leaves them out of its own steps alone.
             returned = self._returned(grad)
         return _gradient_checks.gradients(self, returned)
 
