@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._modes import modes, unshared
+from gradtool.engine._modes import modes, overriding, unshared
 from gradtool.engine._tensor import Tensor, wrap
 from gradtool.engine.autograd import _new_nodes
 from gradtool.engine.autograd._node import (
@@ -61,6 +61,8 @@ def walk(
         walker.abandoned = outer.abandoned
     for root, cotangent in roots:
         edge = root._node or root._accumulator() if isinstance(root, Tensor) else _edge_to(root)
+        if overriding and isinstance(root, tuple(overriding)) and root._sparse is None:
+            walker.overrides = False  # All of the walk is one operation on an instance.
         walker.roots.append(edge)
         walker.deposit(edge, cotangent)
     hooks, overrides = state["saved_tensor_hooks"], state["overrides"]
