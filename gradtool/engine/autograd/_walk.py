@@ -60,9 +60,12 @@ def walk(
             raise RuntimeError("a walk around this one was interrupted")
         walker.abandoned = outer.abandoned
     for root, cotangent in roots:
-        edge = root._node or root._accumulator() if isinstance(root, Tensor) else _edge_to(root)
-        if overriding and isinstance(root, tuple(overriding)) and root._sparse is None:
-            walker.overrides = False  # All of the walk is one operation on an instance.
+        if isinstance(root, Tensor):
+            edge = root._node or root._accumulator()
+            if overriding and isinstance(root, tuple(overriding)) and root._sparse is None:
+                walker.overrides = False  # All of the walk is one operation on an instance.
+        else:
+            edge = _edge_to(root)
         walker.roots.append(edge)
         walker.deposit(edge, cotangent)
     hooks, overrides = state["saved_tensor_hooks"], state["overrides"]
