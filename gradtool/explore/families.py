@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -48,6 +49,7 @@ from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import (
     asks_for_needed,
     blocks,
+    gives_eigenvectors,
     iterations,
     slices_by_name,
     solves,
@@ -239,7 +241,7 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
         words=words(function, dict(zip(full.names, full.values, strict=True))),
         kept=counts - stated,
         counts=stated,
-        fixed={at.names[each] for at in points for each in at.tensors},
+        fixed={at.names[each] for at in points for each in at.tensors} | _of_processes(full),
         free={name for name in full.names if said.may_be_negative(name)} | diagonals(function),
         divided=divided(function),
         whole=said.whole(checkable.parameters()),
@@ -265,6 +267,13 @@ def _given(points: Sequence[Point]) -> dict[str, list[Any]]:
             if is_choice and not is_among(value, found.setdefault(name, [])):
                 found[name].append(value)
     return found
+
+
+def _of_processes(point: Point) -> set[str]:
+    """The names of numbers of processes, which follow from the group that is given beside them."""
+    if not any(re.fullmatch(r"(.*_)?(group(_name)?|pg)", name) for name in point.names):
+        return set()
+    return {name for name in point.names if re.fullmatch(r"(.*_)?(group|world)_size", name)}
 
 
 def _extents(
@@ -354,7 +363,8 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "sums": lambda: rescaled(checkable, point),
         "shares": lambda: shares(checkable, point),
         "eigenvalues": lambda: _unless(
-            said.needs_distinct, degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj))
+            said.needs_distinct or gives_eigenvectors(checkable.obj),
+            degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj)),
         ),
     }
 

@@ -126,6 +126,24 @@ def takes_eigenvalues(function: Any) -> bool:
     return _has_attribute(function, _EIGENVALUES)
 
 
+def gives_eigenvectors(function: Any) -> bool:
+    """Return True for a forward that computes eigenvectors, and a backward for several results.
+
+    Where two eigenvalues are equal, the eigenvectors have no derivative.
+    """
+    takes = {"eig", "eigh", "symeig"}
+    forward = nodes(getattr(function, "forward", function))
+    backward = inspect.unwrap(getattr(function, "backward", None) or function)
+    code = getattr(backward, "__code__", None)
+    return (code is not None and code.co_argcount > _OF_ONE_RESULT) and any(
+        isinstance(each, ast.Attribute) and each.attr in takes for each in forward
+    )
+
+
+_OF_ONE_RESULT = 2
+"""Parameters of a backward that takes one gradient: ctx and that."""
+
+
 def takes_exponentials(function: Any) -> bool:
     """Return True for a source with an exponential, also one inside of a softmax or its like."""
     return _has_attribute(function, _EXPONENTIALS)

@@ -121,7 +121,7 @@ def places_from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]
         place = point.values[at]
         if type(place) is not int or place < 0 or is_count(point.names[at]):
             continue
-        if point.names[at] in ends_of_ranges(checkable.obj):
+        if point.names[at].endswith("_size") or point.names[at] in ends_of_ranges(checkable.obj):
             continue
         for extent in (each for each in extents if each > place):
             turned = point.having({at: place - extent})
