@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gradtool.cases.inference.documentation import ANY_AXES, source
+from gradtool.cases.inference.documentation import source
 from gradtool.cases.inference.shapes.reading import read_shapes
 from gradtool.explore.point import Axis, Point
-from gradtool.explore.reading.documented_shapes import stated_shapes
+from gradtool.explore.reading.documented_shapes import placed, stated_shapes
 from gradtool.explore.reading.source import trees
 from gradtool.explore.reading.wording import wording
 
@@ -27,10 +27,10 @@ def axis_names(function: Any, point: Point) -> dict[Axis, str]:
     for name, axes in ways[0].items() if ways else ():
         at = point.names.index(name)
         rank = point.values[at].ndim
-        own = axes[1:] if axes[0] in ANY_AXES else axes
-        leading = range(rank - len(own))
-        found |= {(at, axis): f"... {axis - len(leading)}" for axis in leading}
-        found |= {(at, len(leading) + axis): each for axis, each in enumerate(own)}
+        start, own = placed(axes, rank)
+        others = [axis - start for axis in range(rank) if not 0 <= axis - start < len(own)]
+        found |= {(at, start + axis): f"... {axis}" for axis in others}
+        found |= {(at, start + axis): each for axis, each in enumerate(own)}
     for one, other in _listed(wording(function).docstrings, point):
         alike = range(point.values[one].ndim)
         found |= {(one, axis): found[other, axis] for axis in alike if (other, axis) in found}

@@ -11,7 +11,7 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
@@ -139,12 +139,21 @@ def _pairs(shapes: Shapes, point: Point) -> Iterator[tuple[Any, str | None]]:
         axes = shapes.get(point.names[at])
         if axes is None:
             continue
-        first = axes[0] in ANY_AXES
-        own = axes[1:] if first else axes
-        if array.ndim < len(own) or (array.ndim > len(own) and not first):
+        start, own = placed(axes, array.ndim)
+        if not 0 <= start <= array.ndim - len(own) or (array.ndim > len(own) == len(axes)):
             yield None, None
             continue
-        yield from zip(array.shape[array.ndim - len(own) :], own, strict=True)
+        yield from zip(array.shape[start : start + len(own)], own, strict=True)
+
+
+def placed(axes: Sequence[str], rank: int) -> tuple[int, Sequence[str]]:
+    """The stated axes without those of any number, and the first axis of a tensor that they name.
+
+    ``(..., n, m)`` names the last ones, and ``(n, c, ...)`` the first ones.
+    """
+    if axes and axes[0] in ANY_AXES:
+        return rank - len(axes) + 1, axes[1:]
+    return 0, axes[:-1] if axes and axes[-1] in ANY_AXES else axes
 
 
 def _computed(axis: str, known: Mapping[str, int]) -> int | None:

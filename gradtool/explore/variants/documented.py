@@ -15,7 +15,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.documented_shapes import shapes_beside_scalar, shapes_of
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
-from gradtool.explore.variants.ranks import along_some_axes, with_axis
+from gradtool.explore.variants.ranks import NEW, along_some_axes, with_axis
 from gradtool.verify.protocol.observation import Array
 
 _TINY, _HUGE = 2.0**-560, 2.0**532
@@ -186,11 +186,19 @@ def _with_axis(
     is_last: bool = False,
     count: int = 1,
 ) -> Variant:
-    """The variant in which arguments of one rank have one or two more axes."""
+    """The variant in which arguments of one rank have one or two more axes.
+
+    A tensor that is broadcast along the last axis of another one is so along those behind it.
+    """
     axis = point.values[chosen[0]].ndim * is_last
     made = {at: point.values[at] for at in chosen}
     for _ in range(count):
-        made = {at: with_axis(array, axis, rng) for at, array in made.items()}
+        lasts = {at: array.shape[-1] for at, array in made.items()} if is_last else {}
+        broadcast = {at for at, extent in lasts.items() if extent == 1 < max(lasts.values())}
+        made = {
+            at: with_axis(array, axis, rng, 1 if at in broadcast else NEW)
+            for at, array in made.items()
+        }
     names = " and ".join(f"`{point.names[at]}`" for at in chosen)
     verb, where = "has" if len(chosen) == 1 else "have", "last" if is_last else "leading"
     more = f"one more {where} axis" if count == 1 else f"two more {where} axes"

@@ -14,8 +14,8 @@ from gradtool.explore.traits import reshaped, traits
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 
-_NEW = 2
-"""Extent of a new axis."""
+NEW = 2
+"""Extent of a new axis, unless it is broadcast as well."""
 
 
 def of_other_shape(test: ast.AST, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
@@ -187,15 +187,15 @@ def _of_other_rank(point: Point, at: int, rng: np.random.Generator) -> Iterator[
             yield Variant(point.having(made), f"{names} {verb} the shape {shape}")
 
 
-def with_axis(array: Array, axis: int, rng: np.random.Generator) -> Array:
+def with_axis(array: Array, axis: int, rng: np.random.Generator, extent: int = NEW) -> Array:
     """The array with a new axis, along which entries are alike but not equal.
 
     What has to be of a kind, such as a symmetric matrix, is scaled as a whole.
     """
-    wider = np.repeat(np.expand_dims(array, axis), _NEW, axis)
+    wider = np.repeat(np.expand_dims(array, axis), extent, axis)
     if not is_continuous(array.dtype):
         return wider
-    along = tuple(_NEW if each == axis else 1 for each in range(wider.ndim))
+    along = tuple(extent if each == axis else 1 for each in range(wider.ndim))
     scaled = wider.shape if _is_free(array) else along
     return (wider * rng.uniform(0.7, 0.98, scaled)).astype(array.dtype)
 
@@ -209,10 +209,10 @@ def _broadcast(point: Point, at: int, rng: np.random.Generator) -> Iterator[Vari
             yield Variant(point.having({at: one}), f"`{name}` has the shape {list(one.shape)}")
             continue
         longer = {
-            other: reshaped(model, (*model.shape[:axis], _NEW, *model.shape[axis + 1 :]), rng)
+            other: reshaped(model, (*model.shape[:axis], NEW, *model.shape[axis + 1 :]), rng)
             for other, model in point.arrays()
             if other != at and model.ndim > axis and model.shape[axis] == 1
         }
         if longer and all(each is not None for each in longer.values()):
-            change = f"axis {axis} of all tensors but `{name}` has extent {_NEW}"
+            change = f"axis {axis} of all tensors but `{name}` has extent {NEW}"
             yield Variant(point.having(longer), change)

@@ -470,3 +470,88 @@ class Outer(Function):
     @staticmethod
     def sample_inputs():
         yield rand(3), rand(3)
+
+
+class ScaledFilters(Function):
+    """Filters (O, ...), each of mean square one before its gain; gain (O, 1, ...)."""
+
+    @staticmethod
+    def forward(ctx, filters, gain):
+        axes = tuple(range(1, filters.dim()))
+        size = filters.square().mean(axes, keepdim=True).sqrt()
+        ctx.save_for_backward(filters / size, gain, size)
+        return filters / size * gain
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        unit, gain, size = ctx.saved_tensors
+        axes = tuple(range(1, unit.dim()))
+        of_unit = grad_output * gain
+        along = (of_unit * unit).mean(axes, keepdim=True)
+        return (of_unit - along * unit) / size, (grad_output * unit).sum(axes, keepdim=True)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 5), rand(2, 1)
+
+
+class BandEnergies(Function):
+    """Frames (T, F) weighted by each of the bands (M, F): the output is (T, M, F)."""
+
+    @staticmethod
+    def forward(ctx, frames, bands):
+        ctx.save_for_backward(frames, bands)
+        return frames[:, None].square() * bands
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        frames, bands = ctx.saved_tensors
+        of_frames = 2 * frames * (grad_output * bands).sum(1)
+        return of_frames, (grad_output * frames[:, None].square()).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 4), rand(3, 4)
+
+
+class PairwiseGate(Function):
+    """Gates hidden (B, H) by weight (K, H) or None, giving gated (B, K, H)."""
+
+    @staticmethod
+    def forward(ctx, hidden, weight):
+        gate = torch.sigmoid(weight)
+        ctx.save_for_backward(hidden, gate)
+        return hidden[:, None] * gate
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        hidden, gate = ctx.saved_tensors
+        of_gate = (grad_output * hidden[:, None]).sum(0)
+        return (grad_output * gate).sum(1), of_gate * gate * (1 - gate)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 4), rand(3, 4)
+
+
+class Tinted(Function):
+    """Images (N, P, 3) times a tint that broadcasts to them: (3,), (1, 1, 3) or (N, P, 3)."""
+
+    @staticmethod
+    def forward(ctx, images, tint):
+        ctx.save_for_backward(images, tint)
+        return (images * tint).sum(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        images, tint = ctx.saved_tensors
+        g = grad_output[..., None]
+        return g * tint, (g * images).sum_to_size(tint.shape)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 4, 3), rand(1, 1, 3)

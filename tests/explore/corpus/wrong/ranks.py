@@ -854,3 +854,49 @@ class ScaledPerColumnOnly(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 3, 4), draw(4)
+
+
+class ScaledBlocks(Function):
+    """Blocks (O, ...) times their gain (O, 1, ...), of which backward sums two axes only."""
+
+    @staticmethod
+    def forward(ctx, blocks, gain):
+        ctx.save_for_backward(blocks, gain)
+        return blocks * gain
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        blocks, gain = ctx.saved_tensors
+        of_gain = (grad_output * blocks).sum(1, keepdim=True)
+        if of_gain.dim() > 2:
+            of_gain = of_gain.mean(2, keepdim=True)
+        return grad_output * gain, of_gain
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 5), draw(2, 1, seed=1)
+
+
+class TintedByPixel(Function):
+    """Images (N, P, 3) times a tint that broadcasts to them: (3,), (N, 1, 3) or (N, P, 3)."""
+
+    @staticmethod
+    def forward(ctx, images, tint):
+        ctx.save_for_backward(images, tint)
+        return images * tint
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        images, tint = ctx.saved_tensors
+        of_tint = grad_output * images
+        if tint.dim() == 1:
+            of_tint = of_tint.sum((0, 1))
+        elif tint.shape[0] == images.shape[0]:
+            of_tint = of_tint.sum(1, keepdim=True).expand(tint.shape)
+        return grad_output * tint, of_tint
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 4, 3), draw(3, seed=1)
