@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from gradtool.cases.inference.class_source import source_of
@@ -40,8 +41,31 @@ _TYPES = {"tensor", "array", "bool", "dict", "float", "int", "list", "optional",
 _OR = re.compile(rf"[^().:]{{0,40}}\bor\b[^().:]{{0,24}}?(\w*)\s*{_AXES}")
 """Matches another shape behind the first, as in ``(n, n) symmetric, or a batch (B, n, n)``."""
 
-_FURTHER = re.compile(rf"[^().]{{0,60}}{_AXES}")
+_SHAPE = r"`*\((?:[^()]|\([^()]*\))*\)`*"
+
+_LISTED = re.compile(rf"((?:\s*,\s*{_SHAPE})+),?\s+or\s+`*{_AXES}`*")
+"""Matches further shapes of a list behind the first, as in ``(3,), (1, 3) or (N, 3)``."""
+
+_LIST_OF = re.compile(
+    r"([^().;]{1,64})(?::|\bone of|\beither|\bshapes?)\s+`*"
+    rf"{_AXES}`*(?=(?:\s*,\s*{_SHAPE})*,?\s+or\s+`*\()"
+)
+"""Matches a list behind more words, as in ``light that broadcasts to them: (3,) or (N, 3)``."""
+
+_FURTHER = re.compile(rf"([^().]{{0,60}}){_AXES}")
 """Matches any shape behind the first, as in ``(out, in); stacked layers (E, out, in) work too``."""
+
+_OF_RESULT = re.compile(
+    r"\b(outputs?|out|results?|returns?|gives?|giving|yields?|produc\w+|maps?|none)\b"
+    r"|->|\u2192|=",
+    re.I,
+)
+"""Words between two shapes of which the second is not one of the same argument."""
+
+_OF_STACK = re.compile(
+    r"\b(or|also|too|stack\w*|batch\w*|several|many|optional\w*|may|can)\b", re.I
+)
+"""Words between two shapes of which the second is another one of the same argument."""
 
 _CONTRACTS = re.compile(
     r"\bcontracti|\bspectral (?:norm|radius)\b[^.;]{0,20}(?:below|less|<|under)", re.I
@@ -128,11 +152,18 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
         *listed, name = (*re.findall(r"\w+", match[1]), match[2])
         is_common = match[3] or name == "each"
         alike = [each for each in listed if is_common and each in names]
-        stated = (match[4], *_others(text, match.end(), names))
+        stated = (match[4], *_others(text, match.end(), {*names} - {name}))
         shapes = [tuple(_AT_LEAST.sub(r"\1", axis) for axis in _axes(each)) for each in stated]
-        shapes += _stacked(text, match.end(), shapes[-1])
-        if all(axes and all(map(_is_extent, axes)) for axes in shapes):
-            found |= {each: shapes for each in (*alike, name) if each in names}
+        shapes += _stacked(text, match.end(), shapes[-1], {*names})
+        if _are_shapes(shapes):
+            given = [each for each in (*alike, name) if each in names]
+            # Those that are another shape of the same argument are known already.
+            found |= {each: shapes for each in given if not {*shapes} <= {*found.get(each, ())}}
+    for match in _LIST_OF.finditer(text):
+        owners = {*re.findall(r"\w+", match[1])} & {*names} - found.keys()
+        shapes = [tuple(_axes(each)) for each in (match[2], *_others(text, match.end(), names))]
+        if len(owners) == 1 and not _OF_RESULT.search(match[1]) and _are_shapes(shapes):
+            found[owners.pop()] = shapes
     return found
 
 
@@ -140,6 +171,11 @@ def _in_one_style(text: str) -> str:
     """The text with shapes as ``x: tensor (B, T)``, in whichever style its docstrings are."""
     text = _TYPED.sub(lambda match: f"{match[1]}:{'' if match[2] else ' tensor'}", text)
     return _BRACKETED.sub(r"\1(\2)", text)
+
+
+def _are_shapes(shapes: Sequence[tuple[str, ...]]) -> bool:
+    """Return True for lists of extents; one without any is a shape beside others only."""
+    return any(shapes) and all(map(_is_extent, chain.from_iterable(shapes)))
 
 
 def least_extents(text: str) -> dict[str, int]:
@@ -158,18 +194,31 @@ def scalars_or(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 def _others(text: str, start: int, names: Collection[str]) -> Iterator[str]:
     """The axes of further shapes that follow at a place, unless they are of another argument."""
+    if match := _LISTED.match(text, start):
+        yield from (each[1] for each in re.finditer(_AXES, match[1]))
+        yield match[2]
+        start = match.end()
     while (match := _OR.match(text, start)) and match[1] not in names:
+        if _OF_RESULT.search(text, start, match.start(2)):
+            return
         yield match[2]
         start = match.end()
 
 
-def _stacked(text: str, start: int, shape: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _stacked(
+    text: str, start: int, shape: tuple[str, ...], names: set[str]
+) -> Iterator[tuple[str, ...]]:
     """The shape with one more leading axis, if that is the next that follows.
 
-    Its names may be shortened: ``(E, out, in)`` behind ``(out_features, in_features)``.
+    Its names may be shortened: ``(E, out, in)`` behind ``(out_features, in_features)``. What a
+    result or another argument is said to have is none.
     """
     if match := _FURTHER.match(text, start):
-        first, *rest = (*_axes(match[1]), "")[:-1] or ("",)
+        owner = match[1].split()[-1:]
+        is_of_other = not names.isdisjoint(owner) or bool(_OF_RESULT.search(match[1]))
+        if is_of_other or not _OF_STACK.search(match[1]):
+            return
+        first, *rest = (*_axes(match[2]), "")[:-1] or ("",)
         alike = len(rest) == len(shape) > 0 and all(
             own.startswith(short) for own, short in zip(shape, rest, strict=True)
         )
