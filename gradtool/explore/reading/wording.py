@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from gradtool.cases.inference.documentation import documentation, source, stated
+from gradtool.explore.reading.letter_case import parameter_names, with_names_as_given
 from gradtool.explore.reading.names import is_start, is_state, is_weight
 
 _SYMMETRIC = re.compile(
@@ -225,7 +226,8 @@ _ALL = re.compile(r"\b(arguments|inputs|tensors|all (of them|two|three|four))\b"
 @lru_cache(maxsize=8)
 def wording(function: Any) -> Wording:
     """The texts of a Function."""
-    return Wording(documentation(function), source(function))
+    docstrings = with_names_as_given(documentation(function), parameter_names(function))
+    return Wording(docstrings, source(function))
 
 
 def speaks_of_distinct(text: str) -> bool:

@@ -195,3 +195,25 @@ class PixelShuffle(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(4, 2, 3),)
+
+
+class Chroma(Function):
+    """Largest minus smallest ink of each row of CMY (N, 3)."""
+
+    @staticmethod
+    def forward(ctx, cmy):
+        high, most = cmy.max(-1)
+        low, least = cmy.min(-1)
+        ctx.save_for_backward(most, least)
+        return high - low
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        most, least = ctx.saved_tensors
+        signs = torch.nn.functional.one_hot(most, 3) - torch.nn.functional.one_hot(least, 3)
+        return grad_output[:, None] * signs
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3, low=0.1, high=0.9),)

@@ -1,0 +1,44 @@
+"""Docstrings in which the names of arguments have the letter case of the signature."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection
+from functools import partial
+from typing import Any
+
+_WORD = re.compile(r"(?<![\w'\".])[A-Za-z]\w*(?![\w'\"])")
+"""Matches a word that is not quoted, as the value of an option is, and not an attribute."""
+
+_SHAPE = re.compile(r"`*(?::| is| are| has| have| of)?(?: shape)?\s+`*\([^()]*\)")
+"""Matches the shape behind a name."""
+
+
+def parameter_names(function: Any) -> tuple[str, ...]:
+    """The names of the arguments of forward, or of a callable; none if they are not known."""
+    try:
+        return tuple(inspect.signature(getattr(function, "forward", function)).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
+def with_names_as_given(text: str, names: Collection[str]) -> str:
+    """Return a text in which ``RGB (N, 3)`` is about the argument `rgb`, if there is no `RGB`.
+
+    In mathematics ``W`` and ``w`` are two things, so that a single letter counts only if the text
+    states the shape of the one, and does not mention the other.
+    """
+    words = {*re.findall(r"\w+", text)}
+    lower = [name.lower() for name in names]
+    free = {name.lower(): name for name in names if lower.count(name.lower()) == 1}
+    free = {key: name for key, name in free.items() if len(name) > 1 or name not in words}
+    return _WORD.sub(partial(_as_given, free, frozenset(names)), text) if free else text
+
+
+def _as_given(free: dict[str, str], names: frozenset[str], match: re.Match[str]) -> str:
+    word = match[0]
+    name = free.get(word.lower(), word)
+    if word in names or (len(word) == 1 and not _SHAPE.match(match.string, match.end())):
+        return word
+    return name
