@@ -97,6 +97,34 @@ _MULTIPLE = re.compile(r"\b(\d+)([A-Za-z]\w*)")
 _SCALAR = re.compile(r"\b(\w+)`*:?[^\w,;.]*(?:[<>]=? ?[\d.]+ )?(?:is )?(?:a )?scalar( tensor)?\b")
 """Matches ``tau > 0 scalar tensor``."""
 
+_ONE_NUMBER = r"(?:scalar|0-?d(?:im\w*)?|zero-dim\w*)"
+_OF_ANOTHER_KIND = (
+    r"(?![\w -]{0,12}\b(?:fields?|products?|functions?|potentials?|multiples?|loss|outputs?"
+    r"|results?|per|for each|for every)\b)"
+    r"(?![\w, -]{0,24}\bor\b(?! (?:none|a? ?(?:python )?(?:float|number))\b))"
+)
+"""Excludes ``scalar field`` and ``scalar or (C,)``, which may be several numbers."""
+
+_IS_SCALAR = re.compile(
+    rf"\b(\w+)`*(?: \(optional\))?(?:[:,]| is| are| [<>]=? ?[\d.]+)?(?: an?)?(?: optional)?"
+    rf"(?: learn\w+)? \(?({_ONE_NUMBER}\b(?: tensor)?){_OF_ANOTHER_KIND}",
+    re.I,
+)
+"""Matches ``surface: scalar tensor or None`` and ``tau > 0 scalar``."""
+
+_SCALAR_NAMED = re.compile(
+    rf"\b({_ONE_NUMBER}(?: tensors?)?) `*(\w+)\b{_OF_ANOTHER_KIND}(?:`* `*(\w+)\b)?", re.I
+)
+"""Matches ``a scalar bias`` and ``a 0-d tensor gain``, and the next word: ``scalar gain g``."""
+
+_NOUN = re.compile(r"bias|gain|parameter|weight|offset|scale|shift|factor|exponent", re.I)
+
+_NAMES_TENSOR = re.compile(r"tensor|\d|zero|bias|gain|parameter", re.I)
+"""Matches a word for one number that is a tensor."""
+
+_NO_EXTENTS = {"optional", "scalar", "required", "default"}
+"""Words in parentheses behind a name that are no shape."""
+
 _SCALAR_OR = re.compile(
     rf"\b(\w+)`*:[^().:;]{{0,48}}\b(?:0-?d\w*|scalar)\b[^().:;]{{0,16}}\bor\b[^().:;]{{0,40}}{_AXES}"
 )
@@ -175,7 +203,8 @@ def _in_one_style(text: str) -> str:
 
 def _are_shapes(shapes: Sequence[tuple[str, ...]]) -> bool:
     """Return True for lists of extents; one without any is a shape beside others only."""
-    return any(shapes) and all(map(_is_extent, chain.from_iterable(shapes)))
+    axes = [*chain.from_iterable(shapes)]
+    return bool(axes) and _NO_EXTENTS.isdisjoint(axes) and all(map(_is_extent, axes))
 
 
 def least_extents(text: str) -> dict[str, int]:
@@ -189,6 +218,22 @@ def scalars_or(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The axes that a text states of arguments which may also be scalars."""
     return {
         match[1]: tuple(_axes(match[2])) for match in _SCALAR_OR.finditer(text) if match[1] in names
+    }
+
+
+def scalars(text: str, names: Collection[str]) -> dict[str, bool]:
+    """The arguments that a text calls one number, each with True if it says that it is a tensor."""
+    text = _in_one_style(text)
+    found: dict[str, bool] = {}
+    pairs = [(match[1], match[2]) for match in _IS_SCALAR.finditer(text)]
+    for match in _SCALAR_NAMED.finditer(text):
+        is_noun = match[2] not in names and _NOUN.fullmatch(match[2])
+        pairs.append((match[3] if is_noun else match[2], f"{match[1]} {match[2]}"))
+    for name, kind in pairs:
+        if name in names:
+            found[name] = found.get(name, False) or bool(_NAMES_TENSOR.search(kind))
+    return {
+        name: is_tensor for name, is_tensor in found.items() if name not in stated(text, {name})
     }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.cases.inference.bounds import Bound, are_bounds, clamp_bounds
-from gradtool.cases.inference.documentation import Shapes, least_extents
+from gradtool.cases.inference.documentation import Shapes, least_extents, scalars
 from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
 from gradtool.explore.reading.inequalities import Inequality, inequalities
@@ -53,6 +53,7 @@ def constraints(
         found.append(lambda point: _is_long_enough(symbols(ways[0], point), least))
     found += _stated(text, ways[0] if ways else {}, [case, *cases])
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
+    found += _numbers(text, [case, *cases])
     found += _unequal(text, [case, *cases])
     found += _multiples(text, case)
     found += _kept_apart(case)
@@ -66,6 +67,17 @@ def constraints(
 
 def _is_long_enough(extents: Mapping[str, int], least: Mapping[str, int]) -> bool:
     return all(extents.get(name, bound) >= bound for name, bound in least.items())
+
+
+def _numbers(text: str, cases: Sequence[Point]) -> list[Constraint]:
+    """The constraints that what a text calls one number is one, if that holds at all cases."""
+    names = {name for each in cases for name in each.names}
+    found = [partial(_is_number, name) for name in scalars(text, names)]
+    return [each for each in found if all(map(each, cases))]
+
+
+def _is_number(name: str, point: Point) -> bool:
+    return np.ndim(_named(point).get(name, 0)) == 0
 
 
 def _unequal(text: str, cases: Sequence[Point]) -> list[Constraint]:

@@ -98,14 +98,17 @@ is_length = _names(r"(.*_)?(lengths?|lens?|seq_?len(s|gths?)?)")
 
 is_state = _names(
     r"(.*_)?(state|initial|init|prev|previous|carry|memory|history|past|context|skip|[hcsxyz]_?0)"
-    r"(_(state|value|hidden))?"
+    r"(_(state|value|hidden))?|zi|(prev|previous)_([a-z]|sample|output|input|frame)"
 )
 """Tells what a recurrence starts from, a tensor."""
 
 is_start = _names(r"[chsxz]_?0|(init|initial)(_\w+)?|(\w+_)?init(ial)?")
 """Tells what a recurrence starts from before its first step, where a docstring speaks of it."""
 
-is_initial_state = _names(r"[chs]_?0|(init|initial)_?(state|hidden|cell|carry|[chs])")
+is_initial_state = _names(
+    r"[chs]_?0|zi|(init|initial)_?(state|hidden|cell|carry|sample|[chs])"
+    r"|[chsxyuz]_prev(ious)?|prev(ious)?_(state|hidden|cell|carry|sample|output|input|frame|[chsxyuz])"
+)
 """Tells the state of a recurrence before its first step, which another part may have left."""
 
 is_of_either_sign = _names(

@@ -16,8 +16,8 @@ _LISTS = {"cat", "concat", "concatenate", "stack", "hstack", "vstack"}
 
 def is_used_as_tensor(checkable: Checkable, name: str) -> bool:
     """Return True if the source or a docstring shows that an argument may be a tensor."""
-    function = checkable.obj
-    if is_state(name) or wording(function).states_shape_of(name):
+    function, said = checkable.obj, wording(checkable.obj)
+    if is_state(name) or said.states_shape_of(name) or said.is_scalar_tensor(name):
         return True
     parameters = {p.name: p for p in checkable.parameters()}
     annotation = parameters[name].annotation if name in parameters else ""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
-from gradtool.cases.inference.documentation import documentation, source, stated
+from gradtool.cases.inference.documentation import documentation, scalars, source, stated
 from gradtool.explore.reading.letter_case import parameter_names, with_names_as_given
 from gradtool.explore.reading.names import is_start, is_state, is_weight
 
@@ -123,6 +123,18 @@ _GOES_ON = (
     r"|\b(from|of|after|by) the (last|previous|preceding) (chunk|segment|block|window)\b"
 )
 """Words for what the end of one part of a sequence hands to the next part."""
+
+_STEP = r"(step|sample|frame|state|output|input|token)s?"
+_SEQUENCE = r"(chunk|segment|block|window|sequence|signal|series|recording|stream)"
+_BEFORE = (
+    r"(\b(before|preced\w+|prior to|ahead of) (the )?"
+    rf"(first {_STEP}|start|beginning|(\w+ )?{_SEQUENCE})\b"
+    rf"|\b(previous|preceding|prior) (\w+ )?{_STEP}\b)"
+)
+"""Words for what lies before the first step of a sequence."""
+
+_GUESS = r"\b(guess|warm[- ]?start|starting (point|value)|initiali[sz]ation)"
+"""Words for what a search begins with: its result does not depend on it."""
 
 _PART = r"\b(incomplete|partial|last|trailing|remain\w*|left.?over|extra|rest)\b"
 _DROPPED = r"\b(drop|ignor|discard|skip|truncat|left out|unused|no gradient)\w*"
@@ -410,6 +422,28 @@ class Wording:
             text += rf"|{_GOES_ON}"
         return bool(re.search(text, self.docstrings, re.I)) and not self.is_constant(name)
 
+    def continues_sequence(self, name: str) -> bool:
+        """Return True if a docstring says that an argument lies before the steps of a sequence.
+
+        A state that is zero by default does so, too.
+        """
+        word = re.escape(name)
+        text = (
+            rf"\b{word}`*( ?\([^()]*\))?([:,]| is| are| holds)?( (?!and\b|or\b)\w+){{0,3}}"
+            rf" {_BEFORE}"
+            rf"|{_BEFORE}`*[:,]? [`(]*{word}\b"
+        )
+        if is_state(name):
+            text += rf"|\b{word}\b[^.;]{{0,48}}\b(default|otherwise|or|else)\b:? zeros?\b"
+        is_said = bool(re.search(text, self.docstrings, re.I)) and not self.is_constant(name)
+        return is_said and not self.is_guess(name)
+
+    def is_guess(self, name: str) -> bool:
+        """Return True if a docstring calls an argument what a search begins with."""
+        word = re.escape(name)
+        text = rf"\b{word}\b[^.;]{{0,48}}{_GUESS}|{_GUESS}[^.;]{{0,24}}\b{word}\b"
+        return bool(re.search(text, self.docstrings, re.I))
+
     def is_nonzero(self, name: str) -> bool:
         """Return True if a docstring asks no more of an argument than not to be zero."""
         text = rf"\b{re.escape(name)}\b`*[^.;,]{{0,16}}\bnon-?zero\b"
@@ -476,6 +510,14 @@ class Wording:
     def states_shape_of(self, name: str) -> bool:
         """Return True if a docstring states the shape of an argument."""
         return bool(stated(self.docstrings, {name}))
+
+    def is_scalar(self, name: str) -> bool:
+        """Return True if a docstring says that an argument is one number."""
+        return name in scalars(self.docstrings, {name})
+
+    def is_scalar_tensor(self, name: str) -> bool:
+        """Return True if a docstring says that an argument is a tensor of one number."""
+        return scalars(self.docstrings, {name}).get(name, False)
 
     def may_be_complex(self, name: str) -> bool:
         """Return True if a docstring or a test in the source speaks of complex values of it."""

@@ -64,7 +64,13 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
         at for at, value in enumerate(full.values) if value is None and full.names[at] not in given
     ]
     yield from _several_given(checkable, full, missing)
-    instead = _taken_instead(checkable, full) if missing else {}
+    said = wording(checkable.obj)
+    taken = _taken_instead(checkable, full) if missing else {}
+    instead = {
+        name: each
+        for name, each in taken.items()
+        if not (_is_number(each) and said.is_scalar_tensor(name))
+    }
     may_be_none = {name for name, default in defaults.items() if default is None}
     may_be_none |= tested_for_none(checkable.obj)
     for at, name in enumerate(full.names):
@@ -75,7 +81,7 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
         elif at in missing and is_position(name):
             yield from _positions(full, at)
-        elif at in missing and type(instead.get(name)) in (int, float):
+        elif at in missing and _is_number(instead.get(name)):
             yield from _other_number(full, at, instead[name])
         elif at in missing and _is_mask(checkable.obj, name):
             yield from _masks(full, at)
@@ -210,17 +216,25 @@ def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterato
 
     Nobody asked for the gradient of a tensor that no case gives, so that none is no mistake.
     """
-    name = point.names[at]
+    name, is_wanted = point.names[at], _has_gradient(checkable, point.names[at])
     for shape, dtype in _kinds(checkable, point, name, instead):
         drawn = np.linspace(0.4, 1.3, int(np.prod(shape))).reshape(shape).astype(dtype)
         given = _with_tensor(point, at, drawn)
         wanted = structs.replace(given.point, tracked=point.tracked | {at})
-        said = wording(checkable.obj)
-        is_wanted = is_learned(name) or said.is_learned(name) or said.is_initial_state(name)
-        is_wanted |= is_initial_state(name) and not said.is_constant(name)
         may_lack = None if is_wanted else at
         yield Variant(wanted, given.change, may_lack=may_lack)
         yield structs.replace(given, change=f"{given.change} without a gradient")
+
+
+def _has_gradient(checkable: Checkable, name: str) -> bool:
+    """Return True for what is learned or continues a sequence, by its name or a docstring."""
+    said = wording(checkable.obj)
+    if is_learned(name) or said.is_learned(name):
+        return True
+    if said.is_initial_state(name) or said.continues_sequence(name):
+        return True
+    is_start = is_initial_state(name) and not said.is_guess(name)
+    return (is_start or said.is_scalar_tensor(name)) and not said.is_constant(name)
 
 
 def _may_be_tensor(checkable: Checkable, name: str) -> bool:
@@ -230,7 +244,9 @@ def _may_be_tensor(checkable: Checkable, name: str) -> bool:
 
 def _several_given(checkable: Checkable, point: Point, missing: Sequence[int]) -> Iterator[Variant]:
     """Variants that give all tensors of one shape at once, without gradients, as statistics."""
-    chosen = [at for at in missing if _may_be_tensor(checkable, point.names[at])]
+    said = wording(checkable.obj)
+    named = [(at, point.names[at]) for at in missing]
+    chosen = [at for at, n in named if _may_be_tensor(checkable, n) and not said.is_scalar(n)]
     dtypes = [array.dtype for _, array in point.continuous()]
     for shape in _shapes(point)[:_MOST_SHAPES] if len(chosen) > 1 else ():
         count = int(np.prod(shape))
@@ -246,16 +262,22 @@ def _several_given(checkable: Checkable, point: Point, missing: Sequence[int]) -
 
 def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[tuple[Shape, Any]]:
     """Shapes and dtypes that the tensor may have."""
-    models = [array for _, array in point.continuous()]
+    models, said = [array for _, array in point.continuous()], wording(checkable.obj)
     is_array = isinstance(instead, np.ndarray)
     first = [(instead.shape, instead.dtype)] if is_array and instead.dtype.kind == "f" else []
     if first and instead.size > 1 and name in _replaced(checkable.obj):
         return first  # Any other shape is one that broadcasting lets pass.
+    if models and said.is_scalar(name) and not _is_number(instead):
+        return [((), models[0].dtype)]
     if not (instead is None or first) or not models or not _may_be_tensor(checkable, name):
         return first  # A number that forward takes instead stands for a number.
-    shapes = shapes_of(wording(checkable.obj).docstrings, name, point)[:1]
+    shapes = shapes_of(said.docstrings, name, point)[:1]
     shapes += [*(_returned(checkable, point) if is_state(name) else ()), *_shapes(point)]
     return [*dict.fromkeys([*first, *((shape, models[0].dtype) for shape in shapes)])]
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
 
 
 def _returned(checkable: Checkable, point: Point) -> list[Shape]:

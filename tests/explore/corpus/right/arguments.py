@@ -444,3 +444,51 @@ class OptionalClasses(Function):
     @staticmethod
     def sample_inputs():
         yield draw(3), torch.tensor([0, 2, 1]), None
+
+
+class Fading(Function):
+    """Sum of light (K,) that fades by depth (K,); backdrop is a scalar tensor or None."""
+
+    @staticmethod
+    def forward(ctx, light, depth, backdrop=None):
+        seen = torch.exp(-depth)
+        through = torch.exp(-depth.sum())
+        ctx.save_for_backward(light, seen, through, backdrop)
+        out = (light * seen).sum()
+        return out if backdrop is None else out + backdrop * through
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        light, seen, through, backdrop = ctx.saved_tensors
+        of_depth = -light * seen
+        if backdrop is not None:
+            of_depth = of_depth - backdrop * through
+        of_backdrop = None if backdrop is None else grad_output * through
+        return grad_output * seen, grad_output * of_depth, of_backdrop
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4), draw(4, low=0.1, high=1.0)
+
+
+class ShiftedRows(Function):
+    """Softplus of rows (N, C) plus a scalar bias, which is optional."""
+
+    @staticmethod
+    def forward(ctx, rows, bias=None):
+        shifted = rows if bias is None else rows + bias
+        ctx.save_for_backward(shifted)
+        ctx.has_bias = bias is not None
+        return torch.nn.functional.softplus(shifted)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (shifted,) = ctx.saved_tensors
+        of_rows = grad_output * torch.sigmoid(shifted)
+        return of_rows, of_rows.sum() if ctx.has_bias else None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 2),)

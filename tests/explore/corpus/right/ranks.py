@@ -555,3 +555,26 @@ class Tinted(Function):
     @staticmethod
     def sample_inputs():
         yield rand(2, 4, 3), rand(1, 1, 3)
+
+
+class SharedScaleSummed(Function):
+    """Points by their scales, or one for all of them."""
+
+    @staticmethod
+    def forward(ctx, points, scales):
+        ctx.save_for_backward(points, scales)
+        ctx.is_shared = scales.size(0) == 1
+        return points * scales
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        points, scales = ctx.saved_tensors
+        of_scales = grad_output * points
+        if ctx.is_shared:
+            of_scales = of_scales.sum(0, keepdim=True)
+        return grad_output * scales, of_scales
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 2), rand(4, 2)

@@ -353,3 +353,45 @@ class Dropped(Function):
     @staticmethod
     def sample_inputs():
         yield draw(3, 4), 0.3
+
+
+class DifferencesFromConstant(Function):
+    """Steps along the last axis of x (B, T); tail (B,) is the sample before, a constant."""
+
+    @staticmethod
+    def forward(ctx, x, tail=None):
+        before = torch.zeros_like(x[:, 0]) if tail is None else tail
+        return x - torch.cat([before[:, None], x[:, :-1]], 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        of_x = grad_output.clone()
+        of_x[:, :-1] -= grad_output[:, 1:]
+        return of_x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 4),)
+
+
+class RootFromGuess(Function):
+    """Square roots of a (N,) after some of Newton's steps; x_prev (N,) is the initial guess."""
+
+    @staticmethod
+    def forward(ctx, a, x_prev=None):
+        root = torch.ones_like(a) if x_prev is None else x_prev
+        for _ in range(30):
+            root = (root + a / root) / 2
+        ctx.save_for_backward(root)
+        return root
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (root,) = ctx.saved_tensors
+        return grad_output / (2 * root), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, low=0.5, high=2.0),)

@@ -748,3 +748,46 @@ class ResidualGiven(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 3), 0.5, None
+
+
+class FadingBackdrop(Function):
+    """Sum of light (K,) that fades by depth (K,); backdrop: a 0-d tensor or None."""
+
+    @staticmethod
+    def forward(ctx, light, depth, backdrop=None):
+        seen = torch.exp(-depth)
+        ctx.save_for_backward(light, seen, depth)
+        ctx.has_backdrop = backdrop is not None
+        out = (light * seen).sum()
+        return out + backdrop * torch.exp(-depth.sum()) if ctx.has_backdrop else out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        light, seen, depth = ctx.saved_tensors
+        of_backdrop = grad_output * torch.exp(-depth.sum()) if ctx.has_backdrop else None
+        return grad_output * seen, -grad_output * light * seen, of_backdrop
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, low=0.1, seed=1)
+
+
+class ScalarBiasForgotten(Function):
+    """Sine of rows (N, C) plus an optional scalar bias, of which backward knows nothing."""
+
+    @staticmethod
+    def forward(ctx, rows, bias=None):
+        shifted = rows if bias is None else rows + bias
+        ctx.save_for_backward(shifted)
+        return shifted.sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (shifted,) = ctx.saved_tensors
+        return grad_output * shifted.cos(), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 2),)

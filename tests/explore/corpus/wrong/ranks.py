@@ -900,3 +900,43 @@ class TintedByPixel(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 4, 3), draw(3, seed=1)
+
+
+class SharedShift(Function):
+    """Points (N, 2) minus steps (N, 2) or one shared (1, 2), of which backward takes a mean."""
+
+    @staticmethod
+    def forward(ctx, points, steps):
+        ctx.is_shared = steps.shape != points.shape
+        return points - steps
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        of_steps = grad_output.mean(0, keepdim=True) if ctx.is_shared else grad_output
+        return grad_output, -of_steps
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), draw(4, 2, seed=1)
+
+
+class SharedScale(Function):
+    """Points by their scales, or one for all of them, of which backward forgets the sum."""
+
+    @staticmethod
+    def forward(ctx, points, scales):
+        ctx.save_for_backward(points, scales)
+        ctx.is_shared = scales.shape[0] == 1
+        return points * scales
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        points, scales = ctx.saved_tensors
+        of_scales = grad_output * points
+        return grad_output * scales, of_scales[:1] if ctx.is_shared else of_scales
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), draw(4, 2, seed=1)

@@ -382,3 +382,47 @@ class RecomputedDropout(Function):
         x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
         weight = torch.linspace(0.2, 1.3, 20, dtype=torch.float64).reshape(5, 4)
         return x.requires_grad_(), weight.requires_grad_(), 0.4, False
+
+
+class Differences(Function):
+    """Steps along the last axis of x (B, T); tail (B,) is the sample before the first step."""
+
+    @staticmethod
+    def forward(ctx, x, tail=None):
+        before = torch.zeros_like(x[:, 0]) if tail is None else tail
+        shifted = torch.cat([before[:, None], x[:, :-1]], 1)
+        ctx.save_for_backward(x - shifted)
+        return (x - shifted).square()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (steps,) = ctx.saved_tensors
+        of_steps = 2 * grad_output * steps
+        of_x = of_steps.clone()
+        of_x[:, :-1] -= of_steps[:, 1:]
+        return of_x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 4),)
+
+
+class TrapezoidsFromPrevious(Function):
+    """Trapezoids between samples x (B, T), the first of which begins at x_prev (B,)."""
+
+    @staticmethod
+    def forward(ctx, x, x_prev=None):
+        before = x.new_zeros(x.shape[0], 1) if x_prev is None else x_prev[:, None]
+        return (x + torch.cat([before, x[:, :-1]], 1)) / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        of_x = grad_output / 2
+        of_x[:, :-1] += grad_output[:, 1:] / 2
+        return of_x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 4),)
