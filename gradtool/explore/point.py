@@ -141,6 +141,8 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     """Only arguments that are no tensors differ."""
     is_less_special: bool = False
     """An argument leaves a value such as 0 or 1, at which other derivatives may be right too."""
+    has_stated_shape: bool = False
+    """A docstring states the shape: axes of extent one are broadcast on purpose."""
     may_raise: bool = True
     """It may lack what backward can rely on, such as a length of at least two."""
     may_lack: int | None = None

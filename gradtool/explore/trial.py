@@ -117,11 +117,20 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
             return Trial(Answer.REFUSED, 3)
         trial = _compared(checkable, *observed, variant, seed, at_case)
         is_outside = trial.answer is Answer.SUSPECT and (
-            variant.is_for_batches
-            or is_broadcast_otherwise(checkable, variant.point, at_case.shapes)
-            or is_broadcast_inside(checkable, variant.point, at_case.shapes)
+            variant.is_for_batches or _is_broadcast_by_accident(checkable, variant, at_case)
         )
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
+
+
+def _is_broadcast_by_accident(checkable: Checkable, variant: Variant, at_case: AtCase) -> bool:
+    """Return True where an axis became one that forward may broadcast against others by accident.
+
+    It does not where a docstring says that the axis may be one.
+    """
+    return not variant.has_stated_shape and (
+        is_broadcast_otherwise(checkable, variant.point, at_case.shapes)
+        or is_broadcast_inside(checkable, variant.point, at_case.shapes)
+    )
 
 
 def _changes_argument(

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice, product
 from typing import Any
 
 from gradtool.cases.inference.class_source import source_of
@@ -90,6 +90,12 @@ _OF_POSITIVE = (0.5, 1.5)
 
 _AT_LEAST = re.compile(r"^(\w+)\s*(>=|>|\u2265)\s*(\d+)$")
 """Matches ``W >= 2``, an extent of at least two."""
+
+_CHOICE = re.compile(r"\s+or\s+|\s*\|\s*")
+"""Matches what is between two extents to choose from."""
+
+_MOST_CHOICES = 8
+"""Shapes that the extents of one leave to choose from."""
 
 _MULTIPLE = re.compile(r"\b(\d+)([A-Za-z]\w*)")
 """Matches ``4H``, which is four times `H`."""
@@ -181,7 +187,7 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
         is_common = match[3] or name == "each"
         alike = [each for each in listed if is_common and each in names]
         stated = (match[4], *_others(text, match.end(), {*names} - {name}))
-        shapes = [tuple(_AT_LEAST.sub(r"\1", axis) for axis in _axes(each)) for each in stated]
+        shapes = [shape for each in stated for shape in _shapes(each)]
         shapes += _stacked(text, match.end(), shapes[-1], {*names})
         if _are_shapes(shapes):
             given = [each for each in (*alike, name) if each in names]
@@ -189,7 +195,8 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
             found |= {each: shapes for each in given if not {*shapes} <= {*found.get(each, ())}}
     for match in _LIST_OF.finditer(text):
         owners = {*re.findall(r"\w+", match[1])} & {*names} - found.keys()
-        shapes = [tuple(_axes(each)) for each in (match[2], *_others(text, match.end(), names))]
+        stated = (match[2], *_others(text, match.end(), names))
+        shapes = [shape for each in stated for shape in _shapes(each)]
         if len(owners) == 1 and not _OF_RESULT.search(match[1]) and _are_shapes(shapes):
             found[owners.pop()] = shapes
     return found
@@ -199,6 +206,12 @@ def _in_one_style(text: str) -> str:
     """The text with shapes as ``x: tensor (B, T)``, in whichever style its docstrings are."""
     text = _TYPED.sub(lambda match: f"{match[1]}:{'' if match[2] else ' tensor'}", text)
     return _BRACKETED.sub(r"\1(\2)", text)
+
+
+def _shapes(text: str) -> Iterator[tuple[str, ...]]:
+    """The shapes of some axes, of which several are meant by ``N or 1, C``."""
+    axes = (_CHOICE.split(_AT_LEAST.sub(r"\1", axis)) for axis in _axes(text))
+    return islice(product(*axes), _MOST_CHOICES)
 
 
 def _are_shapes(shapes: Sequence[tuple[str, ...]]) -> bool:

@@ -13,6 +13,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.observed import shapes_met
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.documented_shapes import shapes_beside_scalar, shapes_of
+from gradtool.explore.reading.shared_axes import compared_with_one
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import NEW, along_some_axes, with_axis
@@ -25,6 +26,7 @@ def documented(checkable: Checkable, point: Point, rng: np.random.Generator) -> 
     """Yield variants of the shapes and sizes that the docstrings speak of."""
     said = wording(checkable.obj)
     yield from _of_stated_rank(said.docstrings, point, rng)
+    yield from _shared(checkable.obj, point)
     yield from _instead_of_numbers(said.docstrings, point)
     if said.is_of_any_size:
         yield from _extreme(point)
@@ -125,7 +127,28 @@ def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterat
                 made_by.setdefault((str(form), 0), {})[at] = _reshaped(array, form, rng)
     for made in made_by.values():
         shapes_now = (f"`{point.names[at]}` has the shape {list(made[at].shape)}" for at in made)
-        yield Variant(point.having(made), " and ".join(shapes_now), may_raise=False)
+        yield Variant(
+            point.having(made), " and ".join(shapes_now), may_raise=False, has_stated_shape=True
+        )
+
+
+def _shared(function: Any, point: Point) -> Iterator[Variant]:
+    """Variants in which one tensor has extent one, which the source asks for, and others not."""
+    compared = compared_with_one(function)
+    for at, array in point.continuous():
+        axes = compared.get(point.names[at], set())
+        for axis in range(array.ndim) if axes is None else sorted(axes):
+            if not -array.ndim <= axis < array.ndim or array.shape[axis] < 2 or _is_bound(array):
+                continue
+            from_the_end = axis % array.ndim - array.ndim
+            if any(
+                other.ndim >= -from_the_end and other.shape[from_the_end] == array.shape[axis]
+                for each, other in point.arrays()
+                if each != at
+            ):
+                one = np.take(array, [0], axis)
+                change = f"`{point.names[at]}` has the shape {list(one.shape)}"
+                yield Variant(point.having({at: one}), change)
 
 
 def _reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
