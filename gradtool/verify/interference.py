@@ -56,7 +56,8 @@ def _working(
 ) -> Iterator[InterferingCall]:
     """The call to the first of the `functions` that accepts `primals`, if there is one."""
     for function in functions:
-        alone = function.call(primals, partial(_cotangents, subject))
+        with function.objects_restored():
+            alone = function.call(primals, partial(_cotangents, subject))
         # A call that fails by itself says nothing about calls that interfere.
         if alone.failure is None and alone.gradients is not None:
             cotangents = _cotangents(subject, alone)

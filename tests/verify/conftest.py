@@ -128,6 +128,9 @@ class NumpyFunction:
     def seeded(self, seed):
         return nullcontext()
 
+    def objects_restored(self):
+        return nullcontext()
+
     def evaluate_many(self, primals, stacked, *, or_loop=True):
         self.calls["forward"] += 1
         return Stacked((), batched=False, reason="plain NumPy")

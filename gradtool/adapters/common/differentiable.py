@@ -6,10 +6,10 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from functools import cached_property
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from gradtool.adapters.common import batching, forward_mode
 from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.common.bound_function import BoundFunction
+from gradtool.adapters.common.buffers import holds_others
 from gradtool.adapters.common.calls import Calls, find_leak
 from gradtool.adapters.common.contained_tensors import lost_gradients
 from gradtool.adapters.common.executable_lines import Lines, lines_of, traced
@@ -26,6 +27,7 @@ from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.common.recorded_backward import RecordedBackward
 from gradtool.adapters.common.recorded_forward import RecordedForward
 from gradtool.adapters.common.recorded_steps import RecordedSteps
+from gradtool.adapters.common.side_effects import restored
 from gradtool.adapters.common.started_call import StartedCall, exact_gradients
 from gradtool.adapters.common.through_rounding import through_rounding
 from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
@@ -445,6 +447,15 @@ class FunctionDifferentiable:
         """Seed every global random number generator, and restore them at the end."""
         with global_generators(seed), self._bound.draws.freed():
             yield
+
+    def objects_restored(self) -> AbstractContextManager[None]:
+        """Restore, after the block, the objects among the arguments that calls may update."""
+        objects = [
+            (name, value)
+            for _, name, value in self._bound.arguments.others()
+            if holds_others(value) and not isinstance(value, FunctionType | type)
+        ]
+        return restored(objects) if objects else nullcontext()
 
     @contextmanager
     def in_double(self) -> Iterator[None]:

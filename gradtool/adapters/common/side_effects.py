@@ -1,7 +1,8 @@
-"""Detection and undoing of side effects in a batched run of a user's code.
+"""Detection and undoing of side effects of a user's code.
 
 A buffer written to once for a whole batch is not what it would be after a run for each
-example, and may be left batched. Such a run is an error here, and the buffers are restored.
+example, and may be left batched. Such a run is an error here, and the buffers are restored. An
+object that a call updates on purpose, such as a running statistic, is restored for the next call.
 """
 
 from __future__ import annotations
@@ -34,26 +35,45 @@ def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
         SideEffectError: The block changed a reachable buffer, replaced an object, or drew random
             numbers from another generator than the engine's (which raises by itself in a batch).
     """
-    buffers, objects = visited(roots)
-    holders = [_Holder(each) for each in objects if _Holder.has_entries(each)]
-    before = [(name, _snapshot(buffer)) for name, buffer in buffers]
-    state = generator_state()
+    before, state = _Reachable(roots), generator_state()
     try:
         yield
         # The engine's own generator raises by itself in a batch.
         if generator_state() != state:
             raise SideEffectError("it draws random numbers")
-        for name, snapshot in before:
-            if snapshot.is_changed():
+        for name, buffer in before.buffers:
+            if buffer.is_changed():
                 raise SideEffectError(f"it changes {name}")
-        if any(holder.is_changed() for holder in holders):
+        if any(holder.is_changed() for holder in before.holders):
             raise SideEffectError("it keeps something for another call")
     except BaseException:
-        for holder in holders:
-            holder.restore()
-        for _, snapshot in before:
-            snapshot.restore()
+        before.restore()
         raise
+
+
+@contextmanager
+def restored(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
+    """Restore, after the block, what can be reached from `roots`, (name, object) pairs."""
+    before = _Reachable(roots)
+    try:
+        yield
+    finally:
+        before.restore()
+
+
+class _Reachable:
+    """State of what can be reached from some objects, to restore it."""
+
+    def __init__(self, roots: Sequence[tuple[str, Any]]) -> None:
+        buffers, objects = visited(roots)
+        self.holders = [_Holder(each) for each in objects if _Holder.has_entries(each)]
+        self.buffers = [(name, _snapshot(buffer)) for name, buffer in buffers]
+
+    def restore(self) -> None:
+        for holder in self.holders:
+            holder.restore()
+        for _, buffer in self.buffers:
+            buffer.restore()
 
 
 class _Holder:

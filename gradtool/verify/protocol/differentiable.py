@@ -389,6 +389,9 @@ class Examinable(Differentiable, Protocol):
         Two calls in blocks of their own with one seed draw the same numbers.
         """
 
+    def objects_restored(self) -> AbstractContextManager[None]:
+        """Restores, after the block, the objects among the arguments that calls may update."""
+
     # ---- lines ------------------------------------------------------------------------
 
     @property
