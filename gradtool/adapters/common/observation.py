@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dis
+import itertools
 from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -182,5 +185,21 @@ def _memory_behind(value: Any, tensors: Sequence[tuple[str, Any]]) -> Iterator[s
         for entry in value.values() if isinstance(value, dict) else value:
             yield from _memory_behind(entry, tensors)
     elif holds_others(value):
-        for _, held in reachable([("", value)]):
-            yield from _memory_behind(held, tensors)
+        described = _described(value.__code__) if isinstance(value, FunctionType) else ()
+        for name, held in reachable([("", value)]):
+            if name not in described:
+                yield from _memory_behind(held, tensors)
+
+
+_DESCRIPTIONS = {"device", "dtype", "layout", "ndim", "shape"}
+
+
+def _described(code: CodeType) -> set[str]:
+    """Return the captured variables of which code reads the dtype or shape, and no values."""
+    uses: dict[str, set[bool]] = {}
+    for use, following in itertools.pairwise(dis.get_instructions(code)):
+        if use.opname in ("LOAD_DEREF", "LOAD_CLOSURE"):
+            is_attribute = use.opname == "LOAD_DEREF" and following.opname == "LOAD_ATTR"
+            is_description = is_attribute and following.argval in _DESCRIPTIONS
+            uses.setdefault(use.argval, set()).add(is_description)
+    return {name for name, each in uses.items() if each == {True}}

@@ -120,6 +120,11 @@ CLASSES = {
         "shape = x.shape; ctx.pull = lambda g: 2 * g.reshape(shape); return 2 * x",
         "return ctx.pull(g)",
     ),
+    "a function of the dtype": (
+        "",
+        "ctx.like = lambda n: torch.full((n,), 2.0, dtype=x.dtype); return 2 * x",
+        "return ctx.like(g.shape[-1]) * g",
+    ),
     "in place on a copy": ("", "y = x.clone(); y.mul_(2); return y", "return g.clone().mul_(2)"),
     "shape and intermediate on ctx": (
         "",
