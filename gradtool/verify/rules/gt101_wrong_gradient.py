@@ -209,7 +209,7 @@ def _unlike_intention(subject: Subject) -> Iterator[Flaw]:
 
 def _not_additive(subject: Subject, comparison: Comparison) -> Iterator[Flaw]:
     found = sum_mismatch(subject.given.at, comparison)
-    if found is None:
+    if found is None or comparison.argument in subject.not_linear:
         return
     if abs(found.together - found.summed) <= SAME_GRADIENT_JITTERS * jitter(subject):
         return  # Large terms cancel inside.

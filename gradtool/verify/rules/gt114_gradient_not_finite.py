@@ -83,7 +83,7 @@ from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skip
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "keep the divisor away from zero before dividing"
+_HINT = "keep divisors and arguments of log away from zero, and exponents from overflowing"
 
 
 def _check(subject: Subject) -> Answer:

@@ -7,7 +7,8 @@ For each floating-point output without a graph, moves the inputs along random di
 whether the output changes in proportion to the step. `setup_context` can save only inputs and
 outputs, so an intermediate that is returned and marked just to be saved there gets only a note. So
 does a marked output if a docstring says that outputs carry no gradient. An input without a gradient
-that forward updates in place and returns, such as a running mean, does not count as such an output.
+that forward updates in place and returns, such as a running mean, does not count as such an output;
+one that it returns anew and marks gets a note.
 
 Why it matters
 --------------
@@ -87,6 +88,9 @@ _SAID = re.compile(
 )
 """What a docstring says of outputs that are meant to have no gradient."""
 
+_STATE = re.compile(r"(.*_)?(state|stats?|mean|var|std|ema|momentum|memory|buffer|running)(_.*)?")
+"""Names of arguments that one call hands to the next."""
+
 _HINT_FOR_SAID = "do not use this output in a loss"
 
 _HINT_FOR_SAVED = "this is fine if the output is returned only to be saved: do not use it in a loss"
@@ -121,6 +125,19 @@ def _is_buffer(subject: Subject, output: int) -> bool:
         (argument, output) in forward.aliases
         and not subject.function.arguments[argument].differentiable
         for argument in forward.declared_dirty
+    )
+
+
+def _is_next_state(subject: Subject, output: int) -> bool:
+    """Return True for a marked output like a statistic without a gradient, which it is to follow.
+
+    As a running mean that forward takes and returns anew.
+    """
+    made = _base(subject, output)
+    return output in subject.first.forward.non_differentiable and any(
+        _STATE.fullmatch(argument.name) and argument.shape == made.shape
+        for argument in subject.function.arguments
+        if not argument.differentiable and is_continuous(argument.dtype)
     )
 
 
@@ -181,6 +198,8 @@ def _flaw(subject: Subject, output: int) -> Flaw:
         return Flaw(message=message, hint=_HINT_FOR_SAVED, severity=Severity.NOTE)
     if _is_said(subject, output):
         message = f"output {output} {how}, as a docstring says, {varies}"
+        return Flaw(message=message, hint=_HINT_FOR_SAID, severity=Severity.NOTE)
+    if _is_next_state(subject, output):
         return Flaw(message=message, hint=_HINT_FOR_SAID, severity=Severity.NOTE)
     return Flaw(message=message, hint=_HINT)
 
