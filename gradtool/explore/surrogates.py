@@ -57,13 +57,12 @@ def explore_surrogate(
 ) -> list[Discovered]:
     """Find a variant of `cases` at which a straight-through estimator has another gradient.
 
-    Nothing is found for a Function that is none at some case, or lets all of a gradient pass.
+    Nothing is found for a Function that is none at some case, or one that lets all of a gradient
+    pass, which may be meant to do so wherever forward clamps.
     """
     points = [Point.of(checkable, case, settings.device) for case in cases]
     pairs = list(zip(cases, points, strict=True))
     if any(_differing(checkable, at, case.seed) != [] for case, at in pairs):
-        return []
-    if not any(_masks(checkable, at, case.seed) for case, at in pairs):
         return []
     for case, variant in _suspects(checkable, pairs, settings):
         names = _differing(checkable, variant.point, case.seed) or []
@@ -73,13 +72,14 @@ def explore_surrogate(
     return []
 
 
-def _masks(checkable: Checkable, point: Point, seed: int) -> bool:
-    """Return True for a gradient that is zero in places, as where a quantizer saturates.
-
-    One that passes everywhere may be meant to, wherever forward clamps.
-    """
+def _masked(checkable: Checkable, point: Point, seed: int) -> set[str]:
+    """Return the arguments whose gradient is zero in places, as where a quantizer saturates."""
     found = returned_gradients(checkable, point, seed)
-    return any(each.size > 1 and not each.all() and bool(each.any()) for each in found.values())
+    return {
+        point.names[at]
+        for at, each in found.items()
+        if each.size > 1 and not each.all() and each.any()
+    }
 
 
 def _by_itself(names: Sequence[str]) -> Outcome:
@@ -105,12 +105,16 @@ def _suspects(
     checkable: Checkable, cases: Sequence[tuple[ResolvedCase, Point]], settings: Settings
 ) -> Iterator[tuple[ResolvedCase, Variant]]:
     """Yield variants at which the gradient is another one, as small as they can be."""
+    is_masked = any(_masked(checkable, at, case.seed) for case, at in cases)
     for case, point in cases:
 
         def is_other(variant: Variant, seed: int = case.seed) -> bool:
             # Numbers at the very end of a range may count as inside or outside.
             beside = (variant.point, _nudged(variant.point))
-            return all(_differing(checkable, each, seed) for each in beside)
+            found = [set(_differing(checkable, each, seed) or ()) for each in beside]
+            if not all(found):
+                return False
+            return is_masked or bool(_masked(checkable, variant.point, seed) - found[0])
 
         points = [each for _, each in cases]
         kept = kept_by(checkable, point, points)

@@ -71,6 +71,13 @@ def test_what_is_wrong_below_the_range_is_found(tmp_path: Path, forward: str, ou
     assert "found by exploration" in message
 
 
+def test_a_range_that_no_case_reaches_is_found(tmp_path: Path) -> None:
+    code = QUANTIZER.replace("0.31, -0.44, 1.9, -0.13, 0.05", "0.31, -0.44, 0.19, -0.13, 0.05")
+    assert _errors(tmp_path, code.format(forward=FORWARDS[1], outside=RIGHT)) == []
+    (message,) = _errors(tmp_path, code.format(forward=FORWARDS[1], outside="0 * v"))
+    assert message.startswith("gradient of `step` differs")
+
+
 def test_what_is_no_derivative_through_rounding_at_its_case_is_left_alone(tmp_path: Path) -> None:
     slower = QUANTIZER.replace("(g * of_step)", "0.1 * (g * of_step)")
     assert _errors(tmp_path, slower.format(forward=FORWARDS[0], outside=RIGHT)) == []
