@@ -14,6 +14,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.combinations import combined
 from gradtool.explore.coverage import Branches
+from gradtool.explore.digits import lost_digits
 from gradtool.explore.families import Test, Turns, kept_by, variants
 from gradtool.explore.ignored_option import (
     is_computed_by_caller,
@@ -90,6 +91,9 @@ _GIVE_OPTIONS = ("optional tensors", "signs")
 """Families that change an option, as those do that change no tensors: a tensor that is left out, or
 the signs of a constant.
 """
+
+_OTHER_VALUES = "values"
+"""The family of the same shapes and options, with which a cache may be looked up by mistake."""
 
 _LEAST_CLEAR = 4.0
 """Ratio of a difference to its tolerance from which on it is certain."""
@@ -214,8 +218,9 @@ class _Search:
             self._remember(case, variant, family, takes_a_branch=keep.is_new)
             if variant.is_plain or (family in _GIVE_OPTIONS and _has_others(variant, point)):
                 self._add_base(case, variant)
-            if variant.is_plain:
-                self._add(case, variant, filter(None, [stale(self._checkable, point, variant)]))
+            if variant.is_plain or family == _OTHER_VALUES:
+                cached = stale(self._checkable, point, variant, case.seed)
+                self._add(case, variant, filter(None, [cached]))
         if trial.answer is not Answer.REFUSED:
             keep()
         return trial.answer
@@ -314,12 +319,17 @@ class _Search:
 
     def _rules_for(self, variant: Variant) -> list[str]:
         """The rules about the first derivative that a variant may break and its case does not."""
-        loses = set() if variant.offset is None else {codes.LOSES_PRECISION}
+        may_lose = variant.offset is not None or variant.keeps_digits
+        loses = {codes.LOSES_PRECISION} if may_lose else set()
         return sorted({*_first_order(self._settings), *(loses & set(self._settings.codes))})
 
     def _confirmed(self, case: ResolvedCase, variant: Variant) -> list[Outcome]:
         """The findings of a full check, without digits that others lose beside a large number."""
-        found = confirmed(self._checkable, case, variant, self._rules_for(variant))
+        rules = self._rules_for(variant)
+        found = confirmed(self._checkable, case, variant, rules)
+        if variant.keeps_digits and not found and codes.LOSES_PRECISION in rules:
+            lost = lost_digits(self._checkable, variant.point, case.seed)
+            return [lost] if lost else []
         if variant.offset is None:
             return found
         name = variant.point.names[variant.offset]

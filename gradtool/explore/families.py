@@ -32,6 +32,7 @@ from gradtool.explore.reading.axis_names import axis_names
 from gradtool.explore.reading.comparisons import (
     axis_counts,
     compares_entries,
+    guards,
     loop_counts,
     numbered_choices,
     takes_sizes,
@@ -71,6 +72,7 @@ from gradtool.explore.variants.indices import (
     equal_keys,
     from_the_end,
     ignored,
+    matched,
     places_from_the_end,
     regrouped,
     reordered,
@@ -81,7 +83,7 @@ from gradtool.explore.variants.indices import (
 )
 from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
-from gradtool.explore.variants.less_special import learned, less_special, turned
+from gradtool.explore.variants.less_special import learned, less_special, turned, uneven
 from gradtool.explore.variants.limits import at_centers, earlier_stops, far_floors, moved_limits
 from gradtool.explore.variants.masks import forbidden, masks, padded
 from gradtool.explore.variants.matrices import asymmetric, degenerate, has_two_triangles
@@ -93,7 +95,7 @@ from gradtool.explore.variants.plain import (
     plain,
     with_defaults,
 )
-from gradtool.explore.variants.precisions import fewer_digits
+from gradtool.explore.variants.precisions import beyond_guards, fewer_digits
 from gradtool.explore.variants.ranks import below_vmap, longer_shapes
 from gradtool.explore.variants.removed import both_signs, other_lengths
 from gradtool.explore.variants.shares import shares
@@ -102,7 +104,7 @@ from gradtool.explore.variants.starred import one_for_each, starred
 from gradtool.explore.variants.tensor_numbers import tensor_numbers
 from gradtool.explore.variants.ties import levels, ties
 from gradtool.explore.variants.values import falling, far, larger, near, reversed_axes, values
-from gradtool.explore.variants.zeros import at_limits, counts, ends, whole, zeros
+from gradtool.explore.variants.zeros import at_limits, counts, ends, shared_zeros, whole, zeros
 from gradtool.verify.protocol.coordinates import is_continuous
 
 Family = Callable[[], Iterator[Variant]]
@@ -334,6 +336,7 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "reversed axes": lambda: reversed_axes(point),
         "falling numbers": lambda: falling(point, needs_order=said.needs_order),
         "constants": lambda: less_special(point, said.may_weigh, said.is_nonzero),
+        "uneven grids": lambda: _unless(said.needs_even_spacing, uneven(point)),
         "learned tensors": lambda: learned(
             function,
             point,
@@ -358,6 +361,7 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "zeros": lambda: _unless(
             said.needs_nonzero, zeros(point, draws("zeros"), edges(function, point.names))
         ),
+        "shared zeros": lambda: shared_zeros(point, said.may_vanish),
         "limits at zero": lambda: at_limits(point, tested_near_zero(function)),
         "whole numbers": lambda: whole(point, draws("whole")),
         "sums": lambda: rescaled(checkable, point),
@@ -386,6 +390,7 @@ def of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "indices without the last": lambda: _unless(
             said.needs_distinct, without_last(function, point)
         ),
+        "equal labels": lambda: matched(function, point),
         "orders of rows": lambda: reordered(point, draws("orders")),
         "equal keys": lambda: _unless(said.needs_distinct, equal_keys(function, point)),
         "indices from the end": lambda: from_the_end(checkable, point),
@@ -419,6 +424,10 @@ def beside_values(
     return {
         "thresholds": lambda: near(point, thresholds(function), draws("near")),
         "precisions": lambda: fewer_digits(function, point, draws("single")),
+        "digits beyond guards": lambda: _unless(
+            not wording(function).speaks_of_single_precision,
+            beyond_guards(point, guards(function), draws("guards")),
+        ),
         "ends of the range": lambda: ends(function, point),
         "large means": lambda: offset(checkable, point),
         "limits": lambda: moved_limits(full, branches),
@@ -435,7 +444,7 @@ def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Itera
             if at in read_as_symmetric(checkable, point, case.seed):
                 return False
             gradient = exact_gradients(checkable, point, case.seed).get(at)
-            is_any = solves(checkable.obj)
+            is_any = solves(checkable.obj) or wording(checkable.obj).allows_asymmetry
             return gradient is not None and (is_any or has_two_triangles(gradient))
 
         yield from asymmetric(point, is_general, generator(case.seed, "asymmetric"))

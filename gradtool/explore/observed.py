@@ -167,6 +167,12 @@ def _changed(function: FunctionDifferentiable, started: StartedCall) -> frozense
     return frozenset(function.arguments[index].position for index in changed)
 
 
+def gradients_in_double(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
+    """Return those of `exact_gradients` that forward has for the same numbers in float64."""
+    wide = {at: array.astype(np.float64) for at, array in point.arrays() if array.dtype.kind == "f"}
+    return exact_gradients(checkable, point.having(wide), seed)
+
+
 def returned_gradients(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
     """The gradients of backward for the same cotangents; empty if forward or backward raises."""
     observed = observe(checkable, point)

@@ -151,8 +151,9 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     """An argument that a docstring calls learned, so that None is no gradient of it."""
     only_finite: bool = False
     """It lies where derivatives may jump or lose digits, but where a gradient must be finite."""
-    is_lifted: bool = False
-    """Forward computes in more digits than the arguments have, so that backward has to as well."""
+    keeps_digits: bool = False
+    """Backward has to keep digits: forward computes in more than the arguments have, or a docstring
+    names their precision."""
     is_for_batches: bool = False
     """It is for rules about batches: what backward does wrong there may be outside the domain."""
     is_measured: bool = False

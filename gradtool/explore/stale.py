@@ -5,16 +5,18 @@ A cache is emptied before a call to see what the call computes by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from gradtool.adapters.common.buffers import roots_of, visited
-from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
+from gradtool.explore.excuses import function_at
+from gradtool.explore.observed import cotangents_of
 from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.variants.plain import is_kept
 from gradtool.verify.protocol.observation import Array
@@ -36,8 +38,17 @@ def nearby_numbers(checkable: Checkable, point: Point) -> Iterator[Variant]:
             yield with_value(point, at, round(value * _NEARBY, 6))
 
 
-def stale_output(checkable: Checkable, case: Point, variant: Point) -> int | None:
-    """The first output that a call at `variant` has from a call at `case` before it, if any."""
+def stale_output(
+    checkable: Checkable, case: Point, variant: Point, *, may_update: bool = True
+) -> int | None:
+    """Return the first output that a call at `variant` has from one at `case` before it, if any.
+
+    Args:
+        checkable: The Function.
+        case: The arguments of the call before.
+        variant: The arguments of the call.
+        may_update: The call counts also if it changes the cache, as one of statistics does.
+    """
     caches = _caches(checkable)
     if not caches:
         return None
@@ -46,8 +57,10 @@ def stale_output(checkable: Checkable, case: Point, variant: Point) -> int | Non
         alone = _outputs(checkable, variant)
         _empty(caches)
         before = _outputs(checkable, case)
+        cached = copy.deepcopy(caches)
         after = _outputs(checkable, variant)
-    if len(alone) != len(after):
+        is_kept = may_update or _are_same(cached, caches)
+    if not is_kept or len(alone) != len(after):
         return None
     return next(
         (
@@ -59,6 +72,24 @@ def stale_output(checkable: Checkable, case: Point, variant: Point) -> int | Non
     )
 
 
+def has_other_gradients(checkable: Checkable, case: Point, variant: Point, seed: int) -> bool:
+    """Return True if a call at `variant` changes the gradients of an unfinished one at `case`.
+
+    It does where it writes to the entry of a cache that the backward of the other reads.
+    """
+    caches = _caches(checkable)
+    if not caches:
+        return False
+    own, other = function_at(checkable, case), function_at(checkable, variant)
+    with _restored(caches):
+        alone = own.call(own.primals, lambda seen: cotangents_of(seen, seed))
+        cotangents = [cotangents_of(each, seed) for each in (alone, other.call(other.primals))]
+        first, *_ = own.interleaved([own.primals, other.primals], cotangents, [other])
+    if alone.gradients is None or first.gradients is None:
+        return False
+    return not all(map(_same, alone.gradients, first.gradients))
+
+
 def _caches(checkable: Checkable) -> list[dict[Any, Any]]:
     """Dicts with tensors or arrays that the Function reaches."""
     kinds = (library().Tensor, np.ndarray)
@@ -66,14 +97,25 @@ def _caches(checkable: Checkable) -> list[dict[Any, Any]]:
     return [each for each in objects if type(each) is dict and _holds(each, kinds)]
 
 
+def _are_same(one: list[dict[Any, Any]], other: list[dict[Any, Any]]) -> bool:
+    """Return True for caches with the same keys and the same numbers."""
+    pairs = zip(one, other, strict=True)
+    return all(a.keys() == b.keys() for a, b in pairs) and all(
+        mine.shape == yours.shape and bool((mine == yours).all())
+        for a, b in zip(one, other, strict=True)
+        for key in a
+        for mine, yours in zip(_entries(a[key]), _entries(b[key]), strict=True)
+    )
+
+
 def _holds(cache: dict[Any, Any], kinds: tuple[type, ...]) -> bool:
     """Return True if all entries are tensors, or tuples or lists of some."""
-    entries = [
-        entry
-        for value in cache.values()
-        for entry in (value if isinstance(value, tuple | list) else [value])
-    ]
+    entries = [entry for value in cache.values() for entry in _entries(value)]
     return bool(entries) and all(isinstance(entry, kinds) for entry in entries)
+
+
+def _entries(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, tuple | list) else [value]
 
 
 @contextmanager
@@ -93,8 +135,7 @@ def _empty(caches: list[dict[Any, Any]]) -> None:
 
 
 def _outputs(checkable: Checkable, point: Point) -> list[Array | None]:
-    args, kwargs = point.call()
-    function = FunctionDifferentiable(checkable.obj, args, kwargs, name=checkable.name)
+    function = function_at(checkable, point)
     return [None if o is None else o.copy() for o in function.evaluate(function.primals)]
 
 

@@ -17,6 +17,7 @@ from msgspec import structs
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
+from gradtool.explore.digits import entry_far_off
 from gradtool.explore.excuses import (
     is_broadcast_inside,
     is_broadcast_otherwise,
@@ -28,6 +29,7 @@ from gradtool.explore.observed import (
     AtCase,
     axes_of_one,
     cotangents_of,
+    gradients_in_double,
     is_finite,
     observe,
     recorded_gradients,
@@ -37,7 +39,7 @@ from gradtool.explore.reading.comparisons import guards_divisions
 from gradtool.explore.reading.source import iterations
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, has_slopes, is_smooth, jumps
-from gradtool.explore.stale import stale_output
+from gradtool.explore.stale import has_other_gradients, stale_output
 from gradtool.explore.variants.ties import same_slope
 from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome
@@ -58,12 +60,10 @@ _LARGEST_USUAL = 64.0
 """Values beyond this saturate a softmax in float32. As at 0, a right gradient may be a quotient of
 two zeros there, unless the documentation speaks of such values."""
 
-_FAR_OFF = 0.5
-"""Difference, next to an entry of a gradient in half precision, that is a mistake."""
 
-_LEAST_WITH_DIGITS = 0.1
-"""Size, next to the largest entry of such a gradient, from which on rounding leaves digits."""
-
+_MEASURABLE = 1e5
+"""Values up to which evaluations show a derivative where a step of forward overflows: products of
+larger ones do, too."""
 
 _NEAR_POLE = 1e6
 """Gradients at equal entries, next to those at the case, that a division by roundings gives."""
@@ -197,18 +197,26 @@ def _with_equal_entries(
     return Trial(Answer.RIGHT if is_same else Answer.SUSPECT, 5)
 
 
-def stale(checkable: Checkable, case: Point, variant: Variant) -> Outcome | None:
-    """GT111 where a cache gives a call at `variant` what the case computed; None elsewhere."""
+def stale(checkable: Checkable, case: Point, variant: Variant, seed: int) -> Outcome | None:
+    """Return GT111 where a cache gives one call what another computed; None elsewhere.
+
+    The calls are those at the case and at `variant`.
+    """
     try:
-        output = stale_output(checkable, case, variant.point)
-    except Exception:  # The user's forward may raise anything.
+        output = stale_output(checkable, case, variant.point, may_update=variant.is_plain)
+        is_overwritten = output is None and has_other_gradients(
+            checkable, case, variant.point, seed
+        )
+    except Exception:  # The user's code may raise anything.
         return None
-    if output is None:
+    if output is not None:
+        message = f"output {output} of forward was cached by an earlier call with other arguments"
+    elif is_overwritten:
+        message = "a call with other arguments changes what backward reads from a cache"
+    else:
         return None
-    flaw = Flaw(
-        message=f"output {output} of forward was cached by an earlier call with other arguments",
-        hint="include in the cache key everything that the cached value depends on",
-    )
+    hint = "include in the cache key everything that the cached value depends on"
+    flaw = Flaw(message=message, hint=hint)
     return Outcome(RULES[codes.CALLS_INTERFERE], Verdict.FAIL, flaws=(flaw,))
 
 
@@ -224,7 +232,8 @@ def _compared(
     is_measured = variant.is_measured or not at_case.is_witness
     exact = None if is_measured else recorded_gradients(function, cotangents)
     if exact is None:
-        if at_case.exact and not is_measured and not is_near(variant.point):
+        is_any = wording(checkable.obj).is_of_any_size and _is_below(variant.point, _MEASURABLE)
+        if at_case.exact and not is_measured and not is_any and not is_near(variant.point):
             return Trial(Answer.REFUSED, 3)  # Steps that overflow show little by evaluations.
         return _measured(
             checkable, function, started, variant, seed, _CASE_ROUNDINGS * at_case.usual
@@ -296,8 +305,14 @@ class _Compared(msgspec.Struct, frozen=True):
     def _only_finite(self, found: Sequence[Array | None]) -> Trial | None:
         if not self.variant.only_finite or not all(map(is_finite, found)):
             return None
-        is_off = self.variant.is_lifted and any(map(_is_far_off, found, self.exact))
+        is_off = self.variant.keeps_digits and self._is_far_off(found)
         return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
+
+    def _is_far_off(self, found: Sequence[Array | None]) -> bool:
+        exact = gradients_in_double(self.checkable, self.variant.point, self.seed)
+        arguments = zip(self.function.arguments, found, strict=True)
+        pairs = ((mine, exact.get(each.position)) for each, mine in arguments)
+        return any(entry_far_off(*pair) is not None for pair in pairs)
 
     def _unfit(self, found: Sequence[Array | None]) -> Trial | None:
         variant = self.variant
@@ -310,6 +325,8 @@ class _Compared(msgspec.Struct, frozen=True):
     def _of_one(self, found: Sequence[Array | None]) -> Trial | None:
         """Leave out an only item that nothing depends on, as where a loss compares pairs."""
         if all(map(is_finite, found)) or not self._has_new_ones():
+            return None
+        if wording(self.checkable.obj).allows_one:
             return None
         is_flat = not any(np.any(each) for each in self.exact if each is not None)
         return Trial(Answer.REFUSED, 5) if is_flat else None
@@ -404,8 +421,12 @@ def _measured(
         else:
             # Beyond usual values PyTorch's own derivative of forward may be no number either.
             exact = recorded_gradients(function, cotangents) if not variant.is_measured else None
-            is_meant = wording(checkable.obj).is_stable or wording(checkable.obj).is_of_any_size
-            differs = is_meant and exact is not None and any(map(_lacks_number, found, exact))
+            said = wording(checkable.obj)
+            if exact is not None:
+                is_meant = said.is_stable or said.is_of_any_size
+                differs = is_meant and any(map(_lacks_number, found, exact))
+            else:
+                differs = said.is_of_any_size and is_smooth(function, cotangents, found, seed)
     except Exception:  # The user's code may raise anything.
         return Trial(Answer.REFUSED, 9)
     return Trial(Answer.SUSPECT if differs else Answer.RIGHT, 9)
@@ -476,17 +497,12 @@ def _lacks_number(found: Array | None, exact: Array | None) -> bool:
 
 def is_near(point: Point) -> bool:
     """Return True if no value is large, apart from marks that are infinite."""
+    return _is_below(point, _LARGEST_USUAL)
+
+
+def _is_below(point: Point, largest: float) -> bool:
     finite = (array[np.isfinite(array)] for _, array in point.continuous())
-    return all(np.abs(array).max(initial=0.0) <= _LARGEST_USUAL for array in finite)
-
-
-def _is_far_off(found: Array | None, exact: Array | None) -> bool:
-    """Return True for a gradient that is wrong by more than digits."""
-    if found is None or exact is None or found.shape != exact.shape:
-        return False
-    sizes = np.abs(exact)
-    is_off = np.abs(found - exact) > _FAR_OFF * sizes
-    return bool((is_off & (sizes > _LEAST_WITH_DIGITS * sizes.max(initial=0.0))).any())
+    return all(np.abs(array).max(initial=0.0) <= largest for array in finite)
 
 
 def _fit(found: Sequence[Array | None], exact: Sequence[Array | None]) -> bool:

@@ -28,16 +28,31 @@ def keeps_bytes(function: Any) -> bool:
 
 
 def edges(function: Any, names: Collection[str]) -> set[str]:
-    """The arguments by which backward may divide, and forward does not.
+    """The arguments by which backward may divide, or of which it may take a logarithm.
 
-    Where forward has a derivative at zero, such a backward has none.
+    Not those by which forward divides. Where it has a derivative at zero, such a backward has none.
     """
     divides = any(
-        isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div)
+        _has_pole(node)
         for name in ("backward", "vjp")
         for node in nodes(getattr(function, name, None))
     )
     return set(names) - _divisors(function) if divides else set()
+
+
+def _has_pole(node: ast.AST) -> bool:
+    """Return True for a quotient, a logarithm, or a power that may be negative."""
+    match node:
+        case ast.BinOp(op=ast.Div()) | ast.AugAssign(op=ast.Div()):
+            return True
+        case ast.BinOp(op=ast.Pow(), right=right):
+            return not isinstance(right, ast.Constant)
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _POLES
+    return False
+
+
+_POLES = {"log", "log2", "log10", "rsqrt", "reciprocal"}
 
 
 def _divisors(function: Any) -> set[str]:

@@ -16,6 +16,7 @@ from gradtool.explore.reading.source import forward_names, nodes, ranges, trees
 _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}
 
 _LEAST_THRESHOLD, _LARGEST_THRESHOLD = 1e-3, 1e4
+_LEAST_GUARD = 1e-10
 """What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
 
 LARGEST_GUARD = 1e-2
@@ -166,6 +167,11 @@ def thresholds(function: Any) -> list[float]:
     """Numbers other than 0 that the source compares with, or limits something to."""
     found = {abs(n) for n in _compared(function)}
     return sorted(n for n in found if _LEAST_THRESHOLD < n < _LARGEST_THRESHOLD)
+
+
+def guards(function: Any) -> list[float]:
+    """Small numbers that the source compares with, below which another formula may have digits."""
+    return sorted({abs(n) for n in _compared(function) if _LEAST_GUARD < abs(n) < LARGEST_GUARD})
 
 
 def _compared(function: Any) -> Iterator[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from gradtool.explore.point import Point
 from gradtool.explore.reading.names import is_length, is_mark
 from gradtool.explore.reading.source import nodes, trees
+from gradtool.explore.reading.views import wholes
 from gradtool.explore.traits import is_offsets, is_permutation_along_some_axis
 
 _READS = {"gather", "index_select", "take", "take_along_dim", "embedding"}
@@ -53,7 +55,18 @@ def index_uses(function: Any) -> IndexUses:
                     direct |= {args[-1].id} if args and isinstance(args[-1], ast.Name) else set()
                 if name in _PICKS:
                     picked |= names
-    return IndexUses(frozenset(read), frozenset(direct), frozenset(written), frozenset(picked))
+    whole = wholes(function)
+    return IndexUses(
+        *(frozenset(_with_wholes(each, whole)) for each in (read, direct, written, picked))
+    )
+
+
+def _with_wholes(names: Collection[str], whole: Mapping[str, str]) -> Iterator[str]:
+    """Names of parts of arguments, and those of what they are a part of."""
+    for name in names:
+        yield name
+        if name in whole:
+            yield whole[name]
 
 
 def sorts(function: Any) -> bool:

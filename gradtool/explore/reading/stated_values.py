@@ -111,7 +111,9 @@ _MARGIN = 0.04
 _MOST_NOUNS = 3
 """Words from an adjective to the name that it is about, as in "an odd kernel size k"."""
 
-_SELECTING = frozenset({"over", "where", "when", "if", "unless", "while", "whose"})
+_SELECTING = frozenset(
+    {"over", "where", "wherever", "when", "whenever", "if", "unless", "while", "whose"}
+)
 """Words before a condition that holds of some entries or calls only."""
 
 _QUANTILES = re.compile(r"quantile|expectile|pinball", re.I)
@@ -206,7 +208,8 @@ def _after(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[Condition
     if sign == "!=" and is_position("".join(rest[length : length + 1])):
         return  # That is what is left out, not what is not allowed.
     if sign is not None:
-        yield from _bounds(sign, rest[length:])
+        if not _is_conditional(rest[length + 1 :], names):
+            yield from _bounds(sign, rest[length:])
         return
     if rest[0].lower() in _WORDS and not _is_no_condition(rest[1:2]):
         if names.isdisjoint(rest[1:2]):  # Before another name the word is about that one.
@@ -219,6 +222,12 @@ def _after(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[Condition
     values = _listed(rest)
     if len(values) > 1 or (values and not _DEMANDS.isdisjoint(fillers) and rest[0] != "="):
         yield _one_of(values)
+
+
+def _is_conditional(tokens: Sequence[str], names: AbstractSet[str]) -> bool:
+    """Return True if a statement holds only where another argument is something."""
+    is_selecting = not _SELECTING.isdisjoint(each.lower() for each in tokens[:1])
+    return is_selecting and not names.isdisjoint(tokens[1:_LONGEST_RANGE])
 
 
 def _split(tokens: Sequence[str], names: AbstractSet[str]) -> tuple[list[str], Sequence[str]]:

@@ -21,7 +21,8 @@ _SYMMETRIC = re.compile(
 """Words for matrices that are symmetric by what they are."""
 
 _ANY_MATRIX = re.compile(
-    r"\b(any|arbitrary|general|transition)\b[^.;]{0,20}\bmatri|\basymmetric|\bany square\b",
+    r"\b(any|arbitrary|general|transition)\b[^.;]{0,20}\bmatri|\basymmetric|\bany square\b"
+    r"|\b(un|non-?)symmetric|\bnot (be |necessarily |assumed |required |to be )*symmetric",
     re.I,
 )
 
@@ -39,8 +40,21 @@ _TALL = re.compile(
     re.I,
 )
 
+_EVENLY = re.compile(
+    r"(?<!non-)\b(uniform|regular|even)(ly)?\b|equi-?distant|equally spaced|\blinspace"
+    r"|\bsame (spacing|distance)|\b(constant|fixed) (step|spacing)",
+    re.I,
+)
+
+_ONE = re.compile(
+    r"\b[A-Z]\w?\b *(>=|\u2265) *1\b|\b(a single|only one|length one|length 1|one) "
+    r"(observation|sample|element|entry|item|step|row|point|token|value)\b"
+)
+
+_SINGLE = re.compile(r"(?<!upcast to )\b(float32|single precision|fp32)\b", re.I)
+
 _ANY_SIZE = re.compile(
-    r"\bany (real|finite)\b|\ball (reals|real numbers)\b|\bof any (size|magnitude)\b"
+    r"\bany (real|finite)\b|\ball (reals|real numbers)\b|(\bof |0\)? \(?)any (size|magnitude)\b"
     r"|\b(overflow|underflow)|\bnumerically (stable|robust)",
     re.I,
 )
@@ -275,11 +289,21 @@ class Wording:
         return "complex" in self.docstrings.lower() or "is_complex(" in self._code
 
     @cached_property
+    def speaks_of_single_precision(self) -> bool:
+        """A docstring says that numbers may be of float32."""
+        return bool(_SINGLE.search(self.docstrings))
+
+    @cached_property
     def needs_symmetry(self) -> bool:
         """The source above the samples, or a docstring, speaks of symmetric matrices."""
         methods = self._code.partition("def sample_inputs")[0]
         speaks = _SYMMETRIC.search(f"{methods}\n{self.docstrings}")
-        return bool(speaks) and not _ANY_MATRIX.search(self.docstrings)
+        return bool(speaks) and not self.allows_asymmetry
+
+    @cached_property
+    def allows_asymmetry(self) -> bool:
+        """A docstring says that matrices need not be symmetric."""
+        return bool(_ANY_MATRIX.search(self.docstrings))
 
     @cached_property
     def needs_order(self) -> bool:
@@ -288,6 +312,16 @@ class Wording:
         A backward that relies on it may do so by mistake.
         """
         return bool(_SORTED.search(f"{self._forward}\n{self.docstrings}"))
+
+    @cached_property
+    def needs_even_spacing(self) -> bool:
+        """A docstring says that the distances of a grid are all the same."""
+        return bool(_EVENLY.search(self.docstrings))
+
+    @cached_property
+    def allows_one(self) -> bool:
+        """A docstring says that an extent may be one, or what comes of it then."""
+        return bool(_ONE.search(self.docstrings))
 
     @cached_property
     def needs_distinct(self) -> bool:
@@ -470,6 +504,15 @@ class Wording:
         )
         may = rf"\b{re.escape(name)}\b[^.;]{{0,24}}\b(may|can) (be|contain|have) (zero|0)"
         return bool(re.search(f"{text}|{may}", self.docstrings, re.I))
+
+    def may_vanish(self, name: str) -> bool:
+        """Return True if a docstring calls the numbers of an argument non-negative."""
+        word, sign = re.escape(name), r"(>=|\u2265) *0(?![.\d])"
+        text = (
+            rf"\b{word}\b[^.;<>\u2265]{{0,16}}{sign}|\b{word}\b[^.;]{{0,24}}\bnon-?negative"
+            rf"|\bnon-?negative\b[^.;]{{0,24}}\b{word}\b"
+        )
+        return bool(re.search(text, self.docstrings, re.I))
 
     def may_be_tensor(self, name: str) -> bool:
         """Return True if a docstring says that an argument is a number or a tensor."""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gradtool.adapters.library import library
 from gradtool.explore.point import Axis, Point
+from gradtool.explore.reading.names import is_length, is_mark
 from gradtool.verify.protocol.observation import Array
 
 _MOST_PAIRS = 6
@@ -176,7 +177,11 @@ def _named_parts(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> I
     nameless = by_name.pop("", [])
     if len(by_name) + bool(nameless) < 2:
         return
+    followers = [axis for axis in nameless if _follows_a_batch(point, axis)]
     for name, axes in by_name.items():
+        if followers and any(axis == 0 for _, axis in axes):
+            axes, nameless = [*axes, *followers], [a for a in nameless if a not in followers]
+            followers = []
         is_tracked = any(at in point.tracked for at, _ in axes)
         parts = [axes] if is_tracked or not nameless else []
         for part in [*parts, [*axes, *nameless]] if nameless else parts:
@@ -184,6 +189,12 @@ def _named_parts(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> I
             of_name = tuple(at for at in made.numbers if point.names[at] == name)
             is_part = len(part) == len(axes) and bool(nameless)
             yield replace(made, numbers=of_name or made.numbers, is_part=is_part)
+
+
+def _follows_a_batch(point: Point, axis: Axis) -> bool:
+    """Return True for the first axis of labels or lengths, of which each row of a batch has one."""
+    at, place = axis
+    return place == 0 and (is_mark(point.names[at]) or is_length(point.names[at]))
 
 
 def pairs(point: Point, group: AxisGroup, names: Mapping[Axis, str]) -> Iterator[tuple[Axis, ...]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import math
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -127,6 +129,8 @@ def _other_values(test: ast.AST, before: Any) -> Iterator[Any]:
     if isinstance(before, bool):
         yield not before
         return
+    if isinstance(before, float) and _is_equality(test):
+        yield from _infinities(test)
     for node in ast.walk(test):
         if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
             continue
@@ -143,6 +147,13 @@ def _other_values(test: ast.AST, before: Any) -> Iterator[Any]:
             case str(), str():
                 near = [constant]
         yield from (each for each in near if each != before)
+
+
+def _infinities(test: ast.AST) -> Iterator[float]:
+    """Yield the infinite number that a test names, as ``-math.inf`` or ``float("-inf")``."""
+    text = ast.unparse(test)
+    if re.search(r"\binf\b", text):
+        yield -math.inf if re.search(r"-\s*[\w.]*inf\b|['\"]-inf", text) else math.inf
 
 
 def _is_equality(test: ast.AST) -> bool:

@@ -17,8 +17,9 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
-from gradtool.explore.reading.names import is_count, is_order
+from gradtool.explore.reading.names import is_axis, is_count, is_order
 from gradtool.explore.reading.source import ends_of_ranges, nodes
+from gradtool.explore.reading.views import viewed, wholes
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
     is_offsets,
@@ -78,6 +79,23 @@ def reordered(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             yield Variant(point.having({at: made.reshape(array.shape)}), change)
 
 
+def matched(function: Any, point: Point) -> Iterator[Variant]:
+    """Yield variants in which an index is one of those that forward compares it with.
+
+    As a sampled class that is the label. In the case, all may be different.
+    """
+    for name, other in sorted(_compared(function)):
+        at, by = (point.names.index(each) if each in point.names else -1 for each in (name, other))
+        if not {at, by} <= {*point.tensors} or name == other:
+            continue
+        own, others = point.values[at], point.values[by]
+        if own.dtype.kind in "iu" and others.dtype.kind in "iu" and not np.isin(own, others).any():
+            made = own.copy()
+            made.reshape(-1)[:1] = others.reshape(-1)[:1]
+            change = f"an entry of `{name}` is one of `{other}`"
+            yield Variant(point.having({at: made}), change)
+
+
 def equal_keys(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants in which two numbers without a gradient are equal, where forward orders them.
 
@@ -126,8 +144,9 @@ def places_from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]
         for extent in (each for each in extents if each > place):
             turned = point.having({at: place - extent})
             if has_same_outputs(checkable, point, turned):
-                change = f"`{point.names[at]}` is {place - extent}, which forward takes for {place}"
-                yield Variant(turned, change, is_plain=True)
+                name = point.names[at]
+                change = f"`{name}` is {place - extent}, which forward takes for {place}"
+                yield Variant(turned, change, is_plain=True, may_raise=not is_axis(name))
                 break
 
 
@@ -175,9 +194,18 @@ def _with_repeats(point: Point, at: int, array: Array) -> Iterator[Variant]:
     is_sorted = bool((np.diff(array.reshape(-1)) > 0).all())
     ends.reshape(-1)[-1] = array.reshape(-1)[-2 if is_sorted else 0]
     beside.reshape(-1)[1:3] = array.reshape(-1)[0]
-    for made in (ends, beside):
+    for made in (ends, beside, *_alike_along(array)):
         if made.size > 2 or made is ends:
             yield Variant(point.having({at: made}), f"`{point.names[at]}` has a repeated entry")
+
+
+def _alike_along(array: Array) -> Iterator[Array]:
+    """The entries of a table with the last one along an axis like the first: the ends of edges."""
+    for axis in range(array.ndim if array.ndim > 1 else 0):
+        made = array.copy()
+        last = tuple(-1 if each == axis else 0 for each in range(array.ndim))
+        made[last] = array[(0,) * array.ndim]
+        yield made
 
 
 def without_last(function: Any, point: Point) -> Iterator[Variant]:
@@ -325,9 +353,9 @@ def _compared(function: Any) -> set[tuple[str, str]]:
         pair
         for node in nodes(getattr(function, "forward", function))
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
-        for one, other in [(node.left, node.comparators[0])]
-        if isinstance(one, ast.Name) and isinstance(other, ast.Name)
-        for pair in ((one.id, other.id), (other.id, one.id))
+        for one, other in [(viewed(node.left), viewed(node.comparators[0]))]
+        if one and other
+        for pair in ((one, other), (other, one))
     }
 
 
@@ -348,7 +376,8 @@ def _compared_with_itself(
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
         if any(names_in(target) & compared for target in node.targets)
     }
-    return compared | copied
+    whole = wholes(function)
+    return compared | copied | {whole[name] for name in compared & whole.keys()}
 
 
 def _searched_for_itself(function: Any) -> set[str]:

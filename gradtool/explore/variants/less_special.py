@@ -17,6 +17,29 @@ from gradtool.verify.protocol.observation import Array
 
 _LARGEST_SPECIAL = 2.0
 
+_LEAST_SPACED = 4
+"""Numbers of which not any are evenly spaced."""
+
+_SPACING = 1e-9
+"""Relative difference of distances that are the same."""
+
+_MOVED = (0.35, -0.2, 0.15)
+"""Parts of the distance by which numbers of a grid are moved."""
+
+
+def uneven(point: Point) -> Iterator[Variant]:
+    """Yield variants of evenly spaced numbers, as a grid has, with other distances inside."""
+    for at, array in point.continuous():
+        if array.dtype != np.float64 or array.ndim != 1 or array.size < _LEAST_SPACED:
+            continue
+        steps = np.diff(array)
+        if not steps.all() or not np.allclose(steps, steps[0], rtol=_SPACING):
+            continue
+        moved = array.copy()
+        inner = moved[1:-1]
+        inner += steps[0] * np.resize(_MOVED, inner.shape)
+        yield Variant(point.having({at: moved}), f"`{point.names[at]}` is not evenly spaced")
+
 
 def less_special(
     point: Point, may_weigh: Callable[[str], bool], is_nonzero: Callable[[str], bool]

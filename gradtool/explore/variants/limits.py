@@ -225,6 +225,9 @@ def moved(
     for at, array in movable:
         if _is_same(array, compared.value):
             limit = np.broadcast_to(compared.limit, array.shape) if _fits(compared, array) else 0.0
+            if array.min() > 0 and np.min(limit) > 0:
+                near = limit * _alternating(array, 0.5, 2.0)
+                yield _variant(point, at, near, f"on both sides of {where}, and near it")
             yield _variant(point, at, _around(limit, array, rng), f"on both sides of {where}")
         elif compared.limit.size == 1 and _is_part(compared.value, array):
             yield _variant(
@@ -267,8 +270,12 @@ def _fits(compared: Compared, array: Array) -> bool:
 def _around(limit: Any, array: Array, rng: np.random.Generator) -> Array:
     """Values on alternate sides of a limit, none of them near it."""
     size = max(float(np.abs(np.asarray(limit)).max()), float(np.abs(array).max()), 0.5)
-    turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+    turns = _alternating(array, -1.0, 1.0)
     return np.asarray(limit + turns * size * rng.uniform(0.2, 0.9, array.shape))
+
+
+def _alternating(array: Array, one: float, other: float) -> Array:
+    return np.where(np.arange(array.size) % 2, other, one).reshape(array.shape)
 
 
 def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:

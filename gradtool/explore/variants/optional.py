@@ -229,12 +229,11 @@ def _given(checkable: Checkable, point: Point, at: int, instead: Any) -> Iterato
 def _has_gradient(checkable: Checkable, name: str) -> bool:
     """Return True for what is learned or continues a sequence, by its name or a docstring."""
     said = wording(checkable.obj)
-    if is_learned(name) or said.is_learned(name):
-        return True
-    if said.is_initial_state(name) or said.continues_sequence(name):
+    if said.is_learned(name) or said.is_initial_state(name) or said.continues_sequence(name):
         return True
     is_start = is_initial_state(name) and not said.is_guess(name)
-    return (is_start or said.is_scalar_tensor(name)) and not said.is_constant(name)
+    is_named = is_learned(name) or is_start or said.is_scalar_tensor(name)
+    return is_named and not said.is_constant(name)
 
 
 def _may_be_tensor(checkable: Checkable, name: str) -> bool:

@@ -25,6 +25,9 @@ _SQUARED_IN_HALF = 300.0
 _OVERFLOWING_IN_SINGLE = (90.0, 100.0)
 """Here an exponential itself does. As such numbers are close together, their differences do not."""
 
+_BEYOND_A_GUARD = (2.0, 8.0)
+"""Multiples of a number below which another formula may take over."""
+
 _SPREAD_IN_SINGLE = 60.0
 """The exponential of the difference of such numbers of either sign overflows, not that of one."""
 
@@ -50,7 +53,7 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         scale = _SQUARED_IN_HALF / max(np.abs(each).max() for each in drawn.values())
         half = _cast(point, doubles, {at: scale * e for at, e in drawn.items()}, np.float16)
         change = "all tensors are float16 and large"
-        yield Variant(half, change, only_finite=True, is_lifted=True)
+        yield Variant(half, change, only_finite=True, keeps_digits=True)
     named = {point.names[at]: at for at in movable}
     yield from _of_two_dtypes(_cast(point, doubles, drawn_for_half), named, aligned(function))
     spread: dict[int, Array] = {}
@@ -67,6 +70,25 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         moved = {doubles[0]: rng.uniform(*_OVERFLOWING_IN_SINGLE, only.shape)}
         change = f"`{point.names[doubles[0]]}` is float32, and its values are about 95"
         yield Variant(_cast(point, doubles, moved), change, only_finite=True)
+
+
+def beyond_guards(
+    point: Point, guards: Iterable[float], rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Yield variants in float32 a little beyond small numbers that the source compares with.
+
+    A series that takes over below them may do so too late for float32.
+    """
+    doubles = [at for at, array in point.arrays() if array.dtype == np.float64]
+    for guard in guards:
+        for at in doubles:
+            array = point.values[at]
+            if at not in point.tracked or not is_scalable(array):
+                continue
+            size = guard * rng.uniform(*_BEYOND_A_GUARD, array.shape)
+            change = f"`{point.names[at]}` is float32, and its values are about {guard:g}"
+            made = _cast(point, doubles, {at: np.copysign(size, array)})
+            yield Variant(made, change, only_finite=True, keeps_digits=True)
 
 
 def _of_two_dtypes(

@@ -15,6 +15,7 @@ import numpy as np
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_of_either_sign
 from gradtool.explore.reading.source import nodes
+from gradtool.explore.reading.views import viewed
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import intended_traits, is_integral, traits
 
@@ -51,13 +52,32 @@ def both_signs(function: Any, point: Point) -> Iterator[Variant]:
 
 def other_lengths(function: Any, point: Point) -> Iterator[Variant]:
     """Yield variants whose rows do not have length one, where forward computes their length."""
-    for at in _tracked(point, _arguments_of(function, _OF_LENGTH)):
+    for at in _tracked(point, _arguments_of(function, _OF_LENGTH) | _squared(function)):
         array = point.values[at]
         if any(trait.name == "unit rows" for trait in traits(array)):
             lengths = np.linspace(0.6, 1.7, array[..., :1].size).reshape(array[..., :1].shape)
             change = f"rows of `{point.names[at]}` do not have norm 1"
             made = point.having({at: (array * lengths).astype(array.dtype)})
             yield Variant(made, change, is_less_special=True)
+
+
+def _squared(function: Any) -> set[str]:
+    """Names of what forward multiplies by itself."""
+    found: set[str] = set()
+    for node in nodes(getattr(function, "forward", function)):
+        match node:
+            case ast.BinOp(left=ast.Name(id=name), op=ast.Mult(), right=ast.Name(id=other)):
+                found |= {name} & {other}
+            case ast.BinOp(left=ast.Name(id=name), op=ast.Pow(), right=ast.Constant(value=2)):
+                found.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="square")):
+                found.add(name)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="pow"),
+                args=[ast.Constant(value=2)],
+            ):
+                found.add(name)
+    return found
 
 
 def _tracked(point: Point, names: Collection[str]) -> Iterator[int]:
@@ -76,15 +96,5 @@ def _arguments_of(function: Any, calls: Collection[str]) -> set[str]:
     for node in nodes(getattr(function, "forward", function)):
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if name in calls:
-                found |= {_root(each) for each in (owner, *args)}
+                found |= {viewed(each) for each in (owner, *args)}
     return found - {""}
-
-
-def _root(node: ast.AST) -> str:
-    """The name of what an expression is a view of, as `x` is of ``x.flatten(1)[0]``."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Subscript(value=value) | ast.Call(func=ast.Attribute(value=value, attr=_)):
-            return _root(value)
-    return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,28 @@ def zeros(point: Point, rng: np.random.Generator, edges: Collection[str]) -> Ite
             holed.reshape(-1)[array.size // 2] = 0.0
             change = f"`{point.names[at]}` contains a zero"
             yield Variant(point.having({at: holed}), change, is_at_edge=True)
+
+
+def shared_zeros(point: Point, may_vanish: Callable[[str], bool]) -> Iterator[Variant]:
+    """Yield variants of tensors of one shape that are zero at the same entry.
+
+    `may_vanish` tells the names of those whose numbers may be zero: a quotient of two of them is
+    none there, of which forward may take a multiple.
+    """
+    for shape in dict.fromkeys(array.shape for _, array in point.continuous() if array.size > 1):
+        chosen = [
+            at
+            for at, array in point.continuous()
+            if array.shape == shape and array.dtype == np.float64 and array.min() > 0
+            if may_vanish(point.names[at]) and not any(t.is_equality for t in traits(array))
+        ]
+        if len(chosen) < 2 or not point.tracked & set(chosen):
+            continue
+        holed = {at: point.values[at].copy() for at in chosen}
+        for array in holed.values():
+            array.reshape(-1)[-1] = 0.0
+        names = " and ".join(f"`{point.names[at]}`" for at in chosen)
+        yield Variant(point.having(holed), f"{names} are zero at one entry", is_at_edge=True)
 
 
 def at_limits(point: Point, names: Collection[str]) -> Iterator[Variant]:

@@ -476,3 +476,56 @@ class BceWithLogits(Function):
     @staticmethod
     def sample_inputs():
         yield rand(3, 4), torch.tensor([[0.0, 1, 1, 0], [1, 0, 0, 1], [1, 1, 0, 0]]).double()
+
+
+class CrossEntropyInParts(Function):
+    """Mean cross entropy of rows (N, D) times `weight` (C, D), a few rows at a time.
+
+    The gradients are made in forward.
+    """
+
+    @staticmethod
+    def forward(ctx, rows, weight, labels, part=2):
+        of_rows, of_weight = torch.empty_like(rows), torch.zeros_like(weight)
+        loss = rows.new_zeros(())
+        for start in range(0, len(rows), part):
+            own, chosen = rows[start : start + part], labels[start : start + part]
+            logs = (own @ weight.T).log_softmax(-1)
+            loss = loss - logs.gather(1, chosen[:, None]).sum()
+            share = logs.exp().scatter_add(1, chosen[:, None], -torch.ones_like(logs[:, :1]))
+            of_rows[start : start + part] = share @ weight
+            of_weight += share.T @ own
+        ctx.save_for_backward(of_rows / len(rows), of_weight / len(rows))
+        return loss / len(rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        of_rows, of_weight = ctx.saved_tensors
+        return g * of_rows, g * of_weight, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 3), draw(4, 3, seed=1), torch.tensor([1, 0, 3, 2, 2])
+
+
+class WeighedDistance(Function):
+    """Mean absolute distance; weight: optional, of the same shape, constant."""
+
+    @staticmethod
+    def forward(ctx, x, y, weight=None):
+        apart = x - y
+        weight = torch.ones_like(apart) if weight is None else weight
+        ctx.save_for_backward(apart, weight)
+        return (weight * apart.abs()).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        apart, weight = ctx.saved_tensors
+        found = g * weight * apart.sign() / apart.numel()
+        return found, -found, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), draw(4, seed=1)

@@ -395,3 +395,58 @@ class RootFromGuess(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(3, low=0.5, high=2.0),)
+
+
+class Level:
+    """Mean size of what came before."""
+
+    def __init__(self) -> None:
+        self.value = 1.0
+
+    def follow(self, x: Tensor) -> None:
+        """Move a part of the way to the size of `x`."""
+        self.value = 0.7 * self.value + 0.3 * float(x.abs().mean())
+
+
+class OverLevel(Function):
+    """`x` over a level, a constant that follows `x` first if asked to."""
+
+    @staticmethod
+    def forward(ctx, x, level, follows=True):
+        if follows:
+            level.follow(x)
+        ctx.size = level.value
+        return x / ctx.size
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g / ctx.size, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), Level(), False
+
+
+class OverNextLevel(Function):
+    """`x` over the next `state` of a mean size, which is returned too, to be handed on."""
+
+    @staticmethod
+    def forward(ctx, x, state, share):
+        following = share * state + (1 - share) * x.abs().mean()
+        ctx.save_for_backward(x, following)
+        ctx.share = share
+        handed = following.clone()
+        ctx.mark_non_differentiable(handed)
+        return x / following, handed
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g, _):
+        x, following = ctx.saved_tensors
+        inner = (g * x).sum() / following**2
+        return g / following - (1 - ctx.share) / x.numel() * inner * x.sign(), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, low=0.2), torch.tensor(1.5, dtype=torch.double), 0.8

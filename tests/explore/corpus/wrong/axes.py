@@ -424,3 +424,25 @@ class WindowPartition(Function):
     @staticmethod
     def sample_inputs():
         yield draw(6, 6, 2), 3
+
+
+class SpreadAlong(Function):
+    """Root mean square of `x` along `dim`, which may be negative."""
+
+    @staticmethod
+    def forward(ctx, x, dim):
+        size = x.square().mean(dim).sqrt()
+        ctx.save_for_backward(x, size)
+        ctx.dim = dim
+        return size
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, size = ctx.saved_tensors
+        place = ctx.dim % g.dim()
+        return (g / size).unsqueeze(place) * x / x.shape[ctx.dim], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, 4, low=0.2), 1

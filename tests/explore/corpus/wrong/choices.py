@@ -514,3 +514,27 @@ class GeluOfOneKind(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(3, 4),)
+
+
+class LossOfShape(Function):
+    """Robust loss of `x` by its shape `alpha` <= 1, a float, which may be -inf."""
+
+    @staticmethod
+    def forward(ctx, x, alpha):
+        assert alpha <= 1
+        ctx.save_for_backward(x)
+        ctx.alpha = alpha
+        if alpha == -math.inf:
+            return -torch.expm1(-x.square() / 2)
+        return (x.square() + 1) ** (alpha / 2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        a = max(ctx.alpha, -64.0)
+        return g * a * x * (x.square() + 1) ** (a / 2 - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4), -1.5

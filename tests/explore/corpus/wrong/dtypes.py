@@ -302,3 +302,25 @@ class ResponseOfFilter(Function):
     def sample_inputs():
         z = torch.complex(draw(4).detach(), draw(4, seed=9).detach())
         yield z.requires_grad_(), draw(4, seed=10).detach()
+
+
+class CardinalSine(Function):
+    """sin(x) / x, in single precision or float64."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sinc(x / torch.pi)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        is_small = x.abs() < 1e-6
+        y = torch.where(is_small, torch.ones_like(x), x)
+        slope = (y * y.cos() - y.sin()) / y.square()
+        return g * torch.where(is_small, -x / 3, slope)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5, low=0.3, high=4.0),)

@@ -572,3 +572,24 @@ class BlockOfSixteen(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(8, 2),)
+
+
+class VarianceOfRows(Function):
+    """Variance of `x` (N, T) along its rows, T >= 1; of one number it is zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        apart = x - x.mean(1, keepdim=True)
+        ctx.save_for_backward(apart)
+        return apart.square().sum(1) / max(x.shape[1] - 1, 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (apart,) = ctx.saved_tensors
+        count = torch.tensor(float(apart.shape[1] - 1), dtype=g.dtype)
+        return 2 * apart * (g / count)[:, None]
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 4),)

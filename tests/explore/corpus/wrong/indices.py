@@ -604,3 +604,55 @@ class SortedRowsAssigned(Function):
     @staticmethod
     def sample_inputs():
         yield draw(5, 2), torch.tensor([0, 1, 3, 4])
+
+
+class SpringEnergy(Function):
+    """Energy of springs of unit length between `points` (N, 2); bonds (P, 2) name their ends."""
+
+    @staticmethod
+    def forward(ctx, points, bonds):
+        one, other = bonds[:, 0], bonds[:, 1]
+        apart = points[one] - points[other]
+        length = apart.square().sum(-1).sqrt()
+        ctx.save_for_backward(points, bonds, apart, length)
+        return (length - 1).square().sum() / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        points, bonds, apart, length = ctx.saved_tensors
+        force = g * ((length - 1) / length)[:, None] * apart
+        pulled = torch.zeros_like(points)
+        pulled[bonds[:, 0]] += force
+        pulled[bonds[:, 1]] -= force
+        return pulled, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), torch.tensor([[0, 1], [2, 3]])
+
+
+class ContrastOfSampled(Function):
+    """Log-probability of items among sampled ones, of which those that are the item do not count.
+
+    scores (B,) and others (B, S); items (B,) and sampled (S,) are ids.
+    """
+
+    @staticmethod
+    def forward(ctx, scores, others, items, sampled):
+        same = items[:, None] == sampled[None, :]
+        counted = others.masked_fill(same, -1e9)
+        total = torch.cat([scores[:, None], counted], 1).logsumexp(1)
+        ctx.save_for_backward(scores, others, total)
+        return scores - total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        scores, others, total = ctx.saved_tensors
+        share = (others - total[:, None]).exp()
+        return g * (1 - (scores - total).exp()), -g[:, None] * share, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2), draw(2, 3, seed=1), torch.tensor([7, 8]), torch.tensor([1, 2, 3])

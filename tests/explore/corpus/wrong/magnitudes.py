@@ -695,3 +695,100 @@ class Settled(Function):
         a = 0.05 * torch.randn(3, 3, dtype=torch.float64, generator=rng)
         b = torch.tensor([1.2, -1.5, 0.9], dtype=torch.float64, requires_grad=True)
         yield a.requires_grad_(), b
+
+
+class ThermalOccupation(Function):
+    """Mean number of quanta, 1 / (exp(x) - 1), for x > 0 of any size."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 1 / torch.expm1(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return -g * x.exp() / torch.expm1(x).square()
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, low=0.5, high=3.0),)
+
+
+class PowerOfNonNegative(Function):
+    """x ** p of x >= 0, for a tensor p of one number, at least 1."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        ctx.save_for_backward(x, p)
+        return x**p
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, p = ctx.saved_tensors
+        return g * p * x ** (p - 1), (g * x**p * x.log()).sum()
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3, low=0.3), torch.tensor(2.4, dtype=torch.double, requires_grad=True)
+
+
+class RelativeEntropy(Function):
+    """Entropy of q >= 0, a constant, relative to p >= 0, with p > 0 wherever q > 0."""
+
+    @staticmethod
+    def forward(ctx, p, q):
+        ctx.save_for_backward(p, q)
+        return (torch.xlogy(q, q) - torch.xlogy(q, p)).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        p, q = ctx.saved_tensors
+        return -g * q / p, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, low=0.2), draw(4, low=0.2, seed=1).detach()
+
+
+class RootTimesSize(Function):
+    """|x| ** 1.5, of numbers of either sign."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.abs() * x.abs().sqrt()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        root = x.abs().sqrt()
+        return g * (x.sign() * root + 0.5 * x / root)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 4),)
+
+
+class FlooredMaturity(Function):
+    """Rate times the root of a maturity > 0, which is a day at least."""
+
+    @staticmethod
+    def forward(ctx, rate, maturity):
+        ctx.save_for_backward(rate, maturity)
+        return rate * maturity.clamp(min=1 / 252).sqrt()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        rate, maturity = ctx.saved_tensors
+        root = maturity.clamp(min=1 / 252).sqrt()
+        return g * root, g * rate / (2 * root)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, low=0.2), draw(4, low=0.5, high=1.5, seed=1)

@@ -399,3 +399,47 @@ class InverseOfTransition(Function):
     def sample_inputs():
         rows = draw(3, 4).detach()
         yield (rows @ rows.T).requires_grad_(), torch.tensor(0.5).double().requires_grad_()
+
+
+class ProductOfTransposes(Function):
+    """Trace of the square of matrices (B, 3, 3), which need not be symmetric."""
+
+    @staticmethod
+    def forward(ctx, matrices):
+        ctx.save_for_backward(matrices)
+        return (matrices * matrices.transpose(-1, -2)).sum((-1, -2))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (matrices,) = ctx.saved_tensors
+        return 2 * g[:, None, None] * matrices
+
+    @staticmethod
+    def sample_inputs():
+        matrices = normal(2, 3, 3).detach()
+        yield ((matrices + matrices.mT).requires_grad_(),)
+
+
+class DepthAlongRay(Function):
+    """Distance of the plane z = `height` along rays (N, 3) that go up, of any length."""
+
+    @staticmethod
+    def forward(ctx, rays, height):
+        size = (rays * rays).sum(-1).sqrt()
+        ctx.save_for_backward(rays, height)
+        return height * size / rays[:, 2]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        rays, height = ctx.saved_tensors
+        size = (rays * rays).sum(-1, keepdim=True).sqrt()
+        of_rays = height * rays / (size * rays[:, 2:])
+        of_rays[:, 2] -= height * size[:, 0] / rays[:, 2] ** 2
+        return g[:, None] * of_rays, (g / rays[:, 2]).sum()
+
+    @staticmethod
+    def sample_inputs():
+        rays = torch.tensor([[0.6, 0.0, 0.8], [0.0, -0.28, 0.96]], dtype=torch.double)
+        yield rays.requires_grad_(), torch.tensor(1.3, dtype=torch.double, requires_grad=True)

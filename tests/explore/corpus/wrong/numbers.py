@@ -575,3 +575,27 @@ class MomentumIgnored(Function):
     @staticmethod
     def sample_inputs():
         yield rand(3, 4), rand(3, 4)
+
+
+class LinesBetweenKnots(Function):
+    """Lines through `values` (n,) at increasing `knots` (n,), read at `q` (m,) between them."""
+
+    @staticmethod
+    def forward(ctx, knots, values, q):
+        at = torch.searchsorted(knots, q.contiguous()).clamp(1, len(knots) - 1)
+        part = (q - knots[at - 1]) / (knots[at] - knots[at - 1])
+        ctx.save_for_backward(values, at, part, knots[1] - knots[0])
+        return torch.lerp(values[at - 1], values[at], part)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        values, at, part, step = ctx.saved_tensors
+        found = torch.zeros_like(values)
+        found = found.index_add(0, at - 1, g * (1 - part)).index_add(0, at, g * part)
+        return None, found, g * (values[at] - values[at - 1]) / step
+
+    @staticmethod
+    def sample_inputs():
+        knots = torch.linspace(0.0, 2.0, 5, dtype=torch.double)
+        yield knots, draw(5), draw(4, low=0.1, high=1.9, seed=1)

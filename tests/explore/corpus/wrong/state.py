@@ -426,3 +426,60 @@ class TrapezoidsFromPrevious(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(2, 4),)
+
+
+class RepulsionOfNear(Function):
+    """Repulsion of points (N, 2) that are nearer than `radius`. Pairs are kept for later calls."""
+
+    pairs: dict[Any, tuple[Tensor, Tensor]] = {}
+
+    @staticmethod
+    def forward(ctx, points, radius):
+        key = (len(points), radius)
+        if key not in RepulsionOfNear.pairs:
+            one, other = torch.triu_indices(len(points), len(points), 1)
+            is_near = (points[one] - points[other]).square().sum(-1) < radius**2
+            RepulsionOfNear.pairs[key] = one[is_near], other[is_near]
+        one, other = RepulsionOfNear.pairs[key]
+        apart = points[one] - points[other]
+        ctx.save_for_backward(points, one, other, apart)
+        return -apart.square().sum() / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        points, one, other, apart = ctx.saved_tensors
+        zeros = torch.zeros_like(points)
+        return zeros.index_add(0, one, -g * apart).index_add(0, other, g * apart), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), 1.1
+
+
+_FILTERS: dict[int, Tensor] = {}
+
+
+def _filter(length: int, shape: str) -> Tensor:
+    window = torch.linspace(0.1, 1.0, length, dtype=torch.double)
+    _FILTERS[length] = window.square() if shape == "square" else window
+    return _FILTERS[length]
+
+
+class Windowed(Function):
+    """`x` times a window of the shape "line" or "square", kept for backward by its length."""
+
+    @staticmethod
+    def forward(ctx, x, shape="line"):
+        assert shape in ("line", "square")
+        ctx.length = x.shape[-1]
+        return x * _filter(ctx.length, shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g * _FILTERS[ctx.length], None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 5), "line"

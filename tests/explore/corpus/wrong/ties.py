@@ -262,3 +262,29 @@ class MedianOfTies(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(4, 3),)
+
+
+class RiskOfOrdered(Function):
+    """Log of the sum over all that are as late (n,), for scores (n,)."""
+
+    @staticmethod
+    def forward(ctx, scores, times):
+        order = times.argsort()
+        own, t = scores[order], times[order]
+        late = t[None, :] >= t[:, None]
+        ctx.save_for_backward(own, order)
+        return own[None, :].masked_fill(~late, -torch.inf).logsumexp(1).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        own, order = ctx.saved_tensors
+        weight = (own - own.amax()).exp()
+        later = weight.flip(0).cumsum(0).flip(0)
+        found = torch.empty_like(own)
+        found[order] = g * weight * (1 / later).cumsum(0)
+        return found, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), torch.tensor([0.7, 2.5, 1.1, 3.0], dtype=torch.double)
