@@ -905,3 +905,29 @@ class AsIfHolomorphic(Function):
     def sample_inputs():
         z = torch.complex(draw(4).detach(), draw(4, seed=2).detach())
         yield (z.requires_grad_(),)
+
+
+class OrdersOfSeveralCalls(Function):
+    says = (
+        "backward is right with `torch.polygamma(0, x + y)` in place of `torch.polygamma(1, x + y)`"
+        " (lines"
+    )
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return torch.lgamma(x) - torch.lgamma(x + y) + x * y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        of_sum = torch.polygamma(1, x + y)
+        return g * (torch.polygamma(1, x) - of_sum + y), g * (x - torch.digamma(x + y))  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield (
+            draw(4).detach().abs().add(0.5).requires_grad_(),
+            draw(4, seed=1).detach().abs().add(0.5).requires_grad_(),
+        )

@@ -72,9 +72,11 @@ def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Dia
             if agrees(comparison, expected):
                 found = _fitting(f"the gradient of `{name}` {text}", comparison, expected)
                 simple = guess is has_wrong_factor and has_simple_factor(comparison)
+                # Any one number is a multiple of any other.
+                is_multiple = guess is has_wrong_factor and comparison.analytic.size == 1
                 return replace(
                     found,
-                    loose=guess in LOOSE,
+                    loose=guess in LOOSE or (is_multiple and not simple),
                     is_partial=guess in PARTIAL_ERRORS,
                     is_description=guess in DESCRIPTIONS,
                     has_simple_factor=simple,

@@ -24,6 +24,7 @@ from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Step
 from gradtool.verify.thresholds.diagnosis import (
     EXPLAINED_FACTOR_DIFFERENCE,
+    EXPLAINED_LEAST,
     FACTOR_EXACT,
     PLAIN_FACTORS,
     STEPS_IN_PAIRS,
@@ -190,12 +191,22 @@ class _Search:
         factor = float(wrong @ part) / float(part @ part)
         if abs(factor - round(factor)) <= EXPLAINED_FACTOR_DIFFERENCE:
             factor = float(round(factor))
+        # Any one number is a multiple of any other.
+        is_short = int((np.abs(part) > visible).sum()) < EXPLAINED_LEAST
+        if is_short and not _is_simple(factor):
+            return None
         return factor if np.abs(wrong - factor * part).max() <= floor else None
 
     def _holds(self, found: _Share, look: Look) -> bool:
         exact, (part,) = self._parts(look, [found.cut])
         factor = self._factor(self._looks.returned(look) - exact, part, exact)
         return factor is not None and abs(factor - found.factor) <= EXPLAINED_FACTOR_DIFFERENCE
+
+
+def _is_simple(factor: float) -> bool:
+    """Return True for a multiple of a half or a third."""
+    multiples = (factor * part for part in (2, 3))
+    return any(abs(each - round(each)) <= EXPLAINED_FACTOR_DIFFERENCE for each in multiples)
 
 
 def _pairs(steps: Sequence[Step]) -> list[tuple[Step, ...]]:

@@ -197,6 +197,12 @@ recorded forward that compute the same agree to 4e-10 in double precision and to
 Doubled: no two ways of computing agree. Halved: small parts of a gradient explain any difference.
 """
 
+EXPLAINED_LEAST = 3
+"""Unit: entries of a gradient. That of one number is a multiple of any part of it, which explains
+nothing. Doubled: multiples of short gradients are named only where they are simple. Halved: two
+entries that have one sign may fit a multiple by chance.
+"""
+
 EXPLAINED_FACTOR_DIFFERENCE = 1e-3
 """Unit: difference of two factors. The factor of a mistake in a formula is the same at each
 cotangent and point, but for rounding. Doubled: a factor that depends on the input may pass for one

@@ -50,6 +50,22 @@ def _beside(node: ast.expr) -> Iterator[ast.expr]:
                     yield ast.Subscript(value, ast.Tuple(others, ast.Load()), ast.Load())
 
 
+def numbers_of_calls(backward: Backward) -> Iterator[Repair]:
+    """Put another number in the place of one that several calls of a function share.
+
+    As the order of both ``polygamma(1, x)`` and ``polygamma(1, y)``.
+    """
+    found: dict[tuple[str, int, str], list[tuple[ast.expr, ast.AST]]] = {}
+    for node, _ in backward.places:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            for at, argument in enumerate(node.args):
+                key = node.func.attr, at, ast.unparse(argument)
+                found.setdefault(key, []).append((argument, node))
+    for (first, around), *rest in found.values():
+        for made in _near(first) if rest else ():
+            yield Repair(first, made, around, others=tuple(node for node, _ in rest))
+
+
 def scaled_numbers(backward: Backward) -> Iterator[Repair]:
     """Take a longer series or iteration, a smaller step, another threshold of two formulas."""
     for node, around in backward.places:

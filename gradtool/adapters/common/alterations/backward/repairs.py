@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from gradtool.adapters.common.alterations.backward.constants import (
     multiples,
+    numbers_of_calls,
     other_numbers,
     scaled_numbers,
 )
@@ -102,6 +103,7 @@ _FAMILIES: tuple[Family, ...] = (
     without_wrapping,
     divisors,
     other_numbers,
+    numbers_of_calls,
     halves_and_doubles,
     _of_each_with_held(other_variables),
     scaled_numbers,

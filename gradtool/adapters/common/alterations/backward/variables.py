@@ -13,6 +13,8 @@ from gradtool.adapters.common.alterations.trees import parsed
 
 _OF_A_VARIABLE = (
     "1 - {0}",
+    "{0} + 1",
+    "{0} - 1",
     "{0}.sqrt()",
     "{0}**2",
     "1 / {0}",
