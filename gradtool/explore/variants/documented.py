@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -51,6 +51,7 @@ def documented(checkable: Checkable, point: Point, rng: np.random.Generator) -> 
     for chosen in _alone_and_alike(point, broadcast):
         yield from along_some_axes(point, chosen, rng, met=met)
     yield from _beside(point, broadcast, is_free, rng)
+    yield from _of_several_numbers(point, said.may_broadcast, rng)
     for at in summed:
         keeps_last = said.goes_along_last_axis
         yield from along_some_axes(point, (at,), rng, met=met, keeps_last=keeps_last)
@@ -91,6 +92,21 @@ def _beside(
         names = " and ".join(f"`{point.names[at]}`" for at in others)
         verb = "has" if len(others) == 1 else "have"
         yield Variant(point.having(made), f"{names} {verb} one more leading axis", may_raise=False)
+
+
+def _of_several_numbers(
+    point: Point, may_broadcast: Callable[[str], bool], rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Variants of 0-d tensors that are broadcast, with the shapes that others have."""
+    models = [array.shape for _, array in point.continuous() if array.ndim]
+    shapes = dict.fromkeys(shape for model in models for shape in (model[-1:], model))
+    for at, array in point.continuous():
+        if array.ndim or at not in point.tracked or not may_broadcast(point.names[at]):
+            continue
+        for shape in shapes:
+            made = (array * rng.uniform(0.7, 1.3, shape)).astype(array.dtype)
+            change = f"`{point.names[at]}` has the shape {list(shape)}"
+            yield Variant(point.having({at: made}), change, has_stated_shape=True)
 
 
 def _broadcastable(point: Point) -> list[int]:

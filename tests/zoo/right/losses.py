@@ -38,6 +38,8 @@ class DiceLoss(Function):
 
 
 class FocalLoss(Function):
+    """Focal loss for gamma >= 1: for less, its slope has a pole where a class is certain."""
+
     @staticmethod
     def forward(ctx, logits, target, gamma, reduction):
         ctx.save_for_backward(logits, target)

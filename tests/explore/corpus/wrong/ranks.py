@@ -940,3 +940,23 @@ class SharedScale(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 2), draw(4, 2, seed=1)
+
+
+class SoftExcess(Function):
+    """Smooth part of `x` beyond a level `k`, which broadcasts against `x`."""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x - k, k)
+        return torch.nn.functional.softplus(x - k)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        beyond, k = ctx.saved_tensors
+        found = g * torch.sigmoid(beyond)
+        return found, -found.sum().expand_as(k)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 3), torch.tensor(0.4, dtype=torch.double, requires_grad=True)
