@@ -51,6 +51,7 @@ class NumpyFunction:
     defines_vmap: bool = False
     generates_vmap: bool = False
     lines: frozenset[Any] = frozenset()
+    sparse: Sequence[int] = ()
     leak: str | None = None
     disturbed: dict[str, Any] = field(default_factory=dict)
 

@@ -607,7 +607,10 @@ class Wording:
         """Return True if a docstring calls an argument, or all of them, broadcastable."""
         clauses = self._about_broadcasting
         is_any = _ALL.search(clauses) or "with broadcasting" in self.docstrings
-        return bool(is_any or re.search(rf"\b{re.escape(name)}\b", clauses))
+        word = re.escape(name)
+        follows = rf"\b{word}\b`*,? (which|that) (may |can )?broadcast"
+        is_named = re.search(rf"\b{word}\b", clauses) or re.search(follows, self.docstrings)
+        return bool(is_any or is_named)
 
     @cached_property
     def _about_broadcasting(self) -> str:
