@@ -148,7 +148,8 @@ def _all_extents(point: Point, known: Extents, rng: np.random.Generator) -> Iter
     doubled = [resized(point, [(group, 2 * group.extent)], rng, known.repeats) for group in groups]
     for turn in range(max(map(len, rounds), default=0)):
         for group, targets, double in zip(groups, rounds, doubled, strict=True):
-            if turn < len(targets):
+            # Along an axis of one, a part would be broadcast against the axes without a name.
+            if turn < len(targets) and not (group.is_part and targets[turn] == 1):
                 change = [(group, targets[turn])]
                 yield from _together(point, change, rng, known.repeats, double)
         if turn == 0:

@@ -628,3 +628,23 @@ class GroupNorm(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(2, 4, 3),)
+
+
+class SharedByRow(Function):
+    """Mean square of `x` minus `y` (n, d), each row times its weight, as many as there are rows."""
+
+    @staticmethod
+    def forward(ctx, x, y, w):
+        apart = x - y
+        ctx.save_for_backward(2 / apart.numel() * w[:, None] * apart)
+        return (w[:, None] * apart.square()).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (slope,) = ctx.saved_tensors
+        return g * slope, -g * slope, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), draw(3, 2, seed=1), draw(3, low=0.2, seed=2).detach()
