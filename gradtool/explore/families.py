@@ -60,10 +60,11 @@ from gradtool.explore.reading.source import (
     words,
 )
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.stale import nearby_numbers
+from gradtool.explore.stale import nearby_numbers, other_indices
 from gradtool.explore.variants.axis_groups import tied_axes
 from gradtool.explore.variants.callables import dropping
 from gradtool.explore.variants.documented import documented
+from gradtool.explore.variants.equal_axes import equal_axes
 from gradtool.explore.variants.extents import Extents, beside_options, extents, integers
 from gradtool.explore.variants.guided import guided
 from gradtool.explore.variants.indices import (
@@ -214,6 +215,8 @@ def _of_arguments(
         "options": lambda: plain(point, parameters, known),
         "functions with dropout": lambda: dropping(function, full),
         "numbers beside a cache": lambda: nearby_numbers(checkable, full),
+        "indices beside a cache": lambda: other_indices(checkable, full),
+        "axes of equal length": lambda: equal_axes(full, draws("equal axes")),
         "options with positive numbers": lambda: among_positive(
             full, plain(full, parameters, known)
         ),

@@ -38,6 +38,19 @@ def nearby_numbers(checkable: Checkable, point: Point) -> Iterator[Variant]:
             yield with_value(point, at, round(value * _NEARBY, 6))
 
 
+def other_indices(checkable: Checkable, point: Point) -> Iterator[Variant]:
+    """Yield variants with the columns of an index in another order, for a Function with a cache.
+
+    Not of what is sorted, which may have to be.
+    """
+    for at, array in point.arrays() if _caches(checkable) else ():
+        is_sorted = array.ndim == 1 and bool((np.diff(array) >= 0).all())
+        if array.dtype.kind in "iu" and array.ndim and array.shape[-1] > 1 and not is_sorted:
+            made = np.roll(array, 1, axis=-1)
+            change = f"the entries of `{point.names[at]}` are in another order"
+            yield Variant(point.having({at: made}), change)
+
+
 def stale_output(
     checkable: Checkable, case: Point, variant: Point, *, may_update: bool = True
 ) -> int | None:

@@ -55,7 +55,7 @@ _SINGLE = re.compile(r"(?<!upcast to )\b(float32|single precision|fp32)\b", re.I
 
 _ANY_SIZE = re.compile(
     r"\bany (real|finite)\b|\ball (reals|real numbers)\b|(\bof |0\)? \(?)any (size|magnitude)\b"
-    r"|\b(overflow|underflow)|\bnumerically (stable|robust)",
+    r"|\b(overflow|underflow)|\bnumerically (stable|robust)|\b(may|can) be (very )?large\b",
     re.I,
 )
 

@@ -36,7 +36,7 @@ _MIXED = (1.0, 6.0, 0.1, 2.5, 0.6)
 _NEARLY_ONE = 0.95
 """A norm at which powers of a matrix decay slowly."""
 
-_UNSATURATED = 0.125
+_UNSATURATED = 2.0**-10
 """Factor by which values are so small that a bounded function is nearly linear there."""
 
 _MODERATE_SCALES = (4.0, 2.0)

@@ -446,3 +446,27 @@ class SpreadAlong(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 3, 4, low=0.2), 1
+
+
+class AlongMode(Function):
+    """Product of a matrix (r, n) with `x` (a, b, c) along axis `mode`, of extent n."""
+
+    @staticmethod
+    def forward(ctx, x, matrix, mode):
+        ctx.save_for_backward(x, matrix)
+        ctx.mode = mode
+        return torch.tensordot(matrix, x, dims=([1], [mode])).movedim(0, mode)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, matrix = ctx.saved_tensors
+        of_x = torch.tensordot(matrix, g, dims=([0], [ctx.mode])).movedim(0, ctx.mode)
+        flat = x.transpose(0, ctx.mode).reshape(x.shape[ctx.mode], -1)
+        of_rows = g.movedim(ctx.mode, 0).reshape(len(matrix), -1)
+        return of_x, of_rows @ flat.T, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4, 2), draw(2, 3, seed=1), 0
+        yield draw(3, 4, 2), draw(2, 4, seed=1), 1

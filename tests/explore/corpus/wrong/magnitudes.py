@@ -792,3 +792,22 @@ class FlooredMaturity(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, low=0.2), draw(4, low=0.5, high=1.5, seed=1)
+
+
+class LogOfScaledBessel(Function):
+    """Logarithm of a scaled Bessel function of x > 0, which may be large."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.special.i0e(x).log()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (torch.special.i1(x) / torch.special.i0(x) - 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, low=0.5, high=4.0),)

@@ -483,3 +483,38 @@ class Windowed(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 5), "line"
+
+
+_SHARES: dict[tuple[int, int], Tensor] = {}
+
+
+class MeanOfNeighbours(Function):
+    """Mean over the edges (2, E) that end at a node, of the nodes `x` (N, d) that they start from.
+
+    Backward keeps the shares of edges.
+    """
+
+    @staticmethod
+    def _shares(ends: Tensor, count: int) -> Tensor:
+        return 1 / torch.bincount(ends, minlength=count)[ends].double()[:, None]
+
+    @staticmethod
+    def forward(ctx, x, edges):
+        starts, ends = edges
+        ctx.save_for_backward(x, edges)
+        shares = MeanOfNeighbours._shares(ends, len(x))
+        return torch.zeros_like(x).index_add(0, ends, x[starts] * shares)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, edges = ctx.saved_tensors
+        starts, ends = edges
+        key = (len(x), edges.shape[1])
+        if key not in _SHARES:
+            _SHARES[key] = MeanOfNeighbours._shares(ends, len(x))
+        return torch.zeros_like(x).index_add(0, starts, g[ends] * _SHARES[key]), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), torch.tensor([[0, 1, 2, 3, 0], [1, 2, 1, 0, 3]])
