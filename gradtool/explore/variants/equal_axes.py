@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.names import is_axis
 from gradtool.explore.traits import reshaped
 
 
@@ -21,7 +22,9 @@ def equal_axes(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
         rng: For the entries of the tensor.
     """
     for at in point.plain:
-        axis = point.values[at]
+        axis, name = point.values[at], point.names[at]
+        if not (is_axis(name) or name == "mode"):
+            continue
         for tensor, array in point.continuous() if type(axis) is int else ():
             if not 0 <= axis < array.ndim or len(set(array.shape)) < 2:
                 continue
@@ -29,6 +32,6 @@ def equal_axes(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
             made = reshaped(array, shape, rng)
             for other in range(array.ndim) if made is not None else ():
                 if other != axis:
-                    named = f"`{point.names[at]}` is {other}, not {axis}"
+                    named = f"`{name}` is {other}, not {axis}"
                     change = f"{named}, and `{point.names[tensor]}` has the shape {list(shape)}"
                     yield Variant(point.having({tensor: made, at: other}), change)

@@ -111,7 +111,13 @@ def with_choices(
         for option in plain(variant.point, parameters, known):
             if is_choice(variant.point, option):
                 change = f"{variant.change}, and {option.change}"
-                yield structs.replace(option, change=change, is_plain=False, options=())
+                yield structs.replace(
+                    option,
+                    change=change,
+                    is_plain=False,
+                    options=(),
+                    may_lack=variant.may_lack,
+                )
 
 
 def _other_number(point: Point, at: int, instead: float) -> Iterator[Variant]:

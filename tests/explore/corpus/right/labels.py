@@ -513,18 +513,23 @@ class WeighedDistance(Function):
     """Mean absolute distance; weight: optional, of the same shape, constant."""
 
     @staticmethod
-    def forward(ctx, x, y, weight=None):
+    def forward(ctx, x, y, weight=None, reduction="mean"):
         apart = x - y
-        weight = torch.ones_like(apart) if weight is None else weight
+        ctx.reduction = reduction
         ctx.save_for_backward(apart, weight)
-        return (weight * apart.abs()).mean()
+        loss = apart.abs() if weight is None else weight * apart.abs()
+        return loss.mean() if reduction == "mean" else loss
 
     @staticmethod
     @once_differentiable
     def backward(ctx, g):
         apart, weight = ctx.saved_tensors
-        found = g * weight * apart.sign() / apart.numel()
-        return found, -found, None
+        found = g * apart.sign()
+        if weight is not None:
+            found = found * weight
+        if ctx.reduction == "mean":
+            found = found / apart.numel()
+        return found, -found, None, None
 
     @staticmethod
     def sample_inputs():
