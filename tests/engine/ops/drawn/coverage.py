@@ -41,6 +41,9 @@ REASONS: dict[str, str] = {
             nn.functional.dropout nn.functional.dropout1d nn.functional.dropout2d
             nn.functional.dropout3d nn.functional.feature_alpha_dropout
             nn.functional.gumbel_softmax pca_lowrank svd_lowrank""",
+        "a dense tensor refuses it": """
+            Tensor.ccol_indices Tensor.coalesce Tensor.col_indices Tensor.crow_indices
+            Tensor.indices Tensor.is_coalesced Tensor.row_indices Tensor.values""",
         "it tells something of a tensor, and computes nothing": """
             is_conj is_neg get_device is_nonzero nonzero_static is_same_size numel Tensor.data_ptr
             Tensor.dense_dim Tensor.element_size Tensor.is_complex Tensor.is_contiguous
