@@ -29,6 +29,7 @@ from gradtool.explore.observed import (
 )
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.shrink import shrunk
+from gradtool.explore.traits import alternating
 from gradtool.explore.variants.plain import with_defaults
 from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome
@@ -145,7 +146,7 @@ def _nudged(point: Point) -> Point:
     changed = {}
     for number, at in enumerate(sorted(point.tracked), start=1):
         array = point.values[at]
-        turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+        turns = alternating(array, -1.0, 1.0)
         changed[at] = array * (1 + _NUDGE / number * turns)
     return point.having(changed)
 

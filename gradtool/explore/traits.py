@@ -95,6 +95,11 @@ def _with_diagonal(wrapped: Array, model: Array) -> Array:
     return made
 
 
+def alternating(array: Array, one: float, other: float) -> Array:
+    """Return two numbers in turns, in the shape of `array`."""
+    return np.where(np.arange(array.size) % 2, other, one).reshape(array.shape)
+
+
 def redrawn(array: Array, rng: np.random.Generator) -> Array:
     """Other values of the same traits, each of the sign and about the size of one in `array`."""
     factor = rng.uniform(*_SHRINKING, array.shape)

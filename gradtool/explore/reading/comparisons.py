@@ -16,10 +16,9 @@ from gradtool.explore.reading.source import forward_names, nodes, ranges, trees
 _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}
 
 _LEAST_THRESHOLD, _LARGEST_THRESHOLD = 1e-3, 1e4
-_LEAST_GUARD = 1e-10
 """What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
 
-LARGEST_GUARD = 1e-2
+_LEAST_GUARD, LARGEST_GUARD = 1e-10, 1e-2
 """The size below which a formula may be replaced by its limit at zero."""
 
 _LEAST_FLOOR = 1e-10

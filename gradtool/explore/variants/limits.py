@@ -15,7 +15,7 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.reading.comparisons import LARGEST_GUARD, floors_of_logarithms
 from gradtool.explore.reading.names import is_guard
-from gradtool.explore.traits import is_counted, restored, traits
+from gradtool.explore.traits import alternating, is_counted, restored, traits
 from gradtool.verify.protocol.observation import Array
 
 _LEAST_LIMIT, _LARGEST_LIMIT = 1e-3, 1e4
@@ -226,7 +226,7 @@ def moved(
         if _is_same(array, compared.value):
             limit = np.broadcast_to(compared.limit, array.shape) if _fits(compared, array) else 0.0
             if array.min() > 0 and np.min(limit) > 0:
-                near = limit * _alternating(array, 0.5, 2.0)
+                near = limit * alternating(array, 0.5, 2.0)
                 yield _variant(point, at, near, f"on both sides of {where}, and near it")
             yield _variant(point, at, _around(limit, array, rng), f"on both sides of {where}")
         elif compared.limit.size == 1 and _is_part(compared.value, array):
@@ -270,12 +270,8 @@ def _fits(compared: Compared, array: Array) -> bool:
 def _around(limit: Any, array: Array, rng: np.random.Generator) -> Array:
     """Values on alternate sides of a limit, none of them near it."""
     size = max(float(np.abs(np.asarray(limit)).max()), float(np.abs(array).max()), 0.5)
-    turns = _alternating(array, -1.0, 1.0)
+    turns = alternating(array, -1.0, 1.0)
     return np.asarray(limit + turns * size * rng.uniform(0.2, 0.9, array.shape))
-
-
-def _alternating(array: Array, one: float, other: float) -> Array:
-    return np.where(np.arange(array.size) % 2, other, one).reshape(array.shape)
 
 
 def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:

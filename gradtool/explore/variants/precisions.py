@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.arithmetic import aligned, lifts_half, subtracted
 from gradtool.explore.reading.source import takes_exponentials
-from gradtool.explore.traits import is_scalable, redrawn, restored, traits
+from gradtool.explore.traits import alternating, is_scalable, redrawn, restored, traits
 from gradtool.verify.protocol.observation import Array
 
 _LARGE_IN_SINGLE = 45.0
@@ -115,5 +115,5 @@ def _cast(
 
 def _spread(array: Array) -> Array:
     """Values that are far apart from their neighbors: the exponential of differences overflows."""
-    turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+    turns = alternating(array, -1.0, 1.0)
     return _SPREAD_IN_SINGLE * turns * np.linspace(0.95, 1.0, array.size).reshape(array.shape)

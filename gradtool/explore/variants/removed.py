@@ -17,7 +17,7 @@ from gradtool.explore.reading.names import is_of_either_sign
 from gradtool.explore.reading.source import nodes
 from gradtool.explore.reading.views import viewed
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.traits import intended_traits, is_integral, traits
+from gradtool.explore.traits import alternating, intended_traits, is_integral, traits
 
 _OF_SIGN = {"abs", "sign", "sgn", "signbit", "copysign"}
 _OF_LENGTH = {"norm", "vector_norm", "normalize"}
@@ -38,7 +38,7 @@ def both_signs(function: Any, point: Point) -> Iterator[Variant]:
             continue
         if not array.size or array.min() <= 0:
             continue
-        turns = np.where(np.arange(array.size) % 2, 1.0, -1.0).reshape(array.shape)
+        turns = alternating(array, -1.0, 1.0)
         made, change = (array * turns).astype(array.dtype), "has entries of both signs"
         if intended_traits(array):
             made, change = -np.flip(array), "is negative"  # What ascends does so still.
