@@ -21,6 +21,9 @@ from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.variants.plain import is_kept
 from gradtool.verify.protocol.observation import Array
 
+Caches = list[dict[Any, Any]]
+"""Those that a Function reaches."""
+
 _NEARBY = 1.02
 """Ratio of two numbers of which a key may only keep what is computed of them, such as a radius."""
 
@@ -32,7 +35,7 @@ def nearby_numbers(checkable: Checkable, point: Point) -> Iterator[Variant]:
         checkable: The Function.
         point: The arguments of the case, with all defaults.
     """
-    for at in point.plain if _caches(checkable) else ():
+    for at in point.plain if caches_of(checkable) else ():
         value = point.values[at]
         if type(value) is float and value and not is_kept(point.names[at], value):
             yield with_value(point, at, round(value * _NEARBY, 6))
@@ -43,7 +46,7 @@ def other_indices(checkable: Checkable, point: Point) -> Iterator[Variant]:
 
     Not of what is sorted, which may have to be.
     """
-    for at, array in point.arrays() if _caches(checkable) else ():
+    for at, array in point.arrays() if caches_of(checkable) else ():
         is_sorted = array.ndim == 1 and bool((np.diff(array) >= 0).all())
         if array.dtype.kind in "iu" and array.ndim and array.shape[-1] > 1 and not is_sorted:
             made = np.roll(array, 1, axis=-1)
@@ -52,19 +55,17 @@ def other_indices(checkable: Checkable, point: Point) -> Iterator[Variant]:
 
 
 def stale_output(
-    checkable: Checkable, case: Point, variant: Point, *, may_update: bool = True
+    checkable: Checkable, caches: Caches, case: Point, variant: Point, *, may_update: bool = True
 ) -> int | None:
     """Return the first output that a call at `variant` has from one at `case` before it, if any.
 
     Args:
         checkable: The Function.
+        caches: Its caches.
         case: The arguments of the call before.
         variant: The arguments of the call.
         may_update: The call counts also if it changes the cache, as one of statistics does.
     """
-    caches = _caches(checkable)
-    if not caches:
-        return None
     with _restored(caches):
         _empty(caches)
         alone = _outputs(checkable, variant)
@@ -85,14 +86,13 @@ def stale_output(
     )
 
 
-def has_other_gradients(checkable: Checkable, case: Point, variant: Point, seed: int) -> bool:
+def has_other_gradients(
+    checkable: Checkable, caches: Caches, case: Point, variant: Point, seed: int
+) -> bool:
     """Return True if a call at `variant` changes the gradients of an unfinished one at `case`.
 
     It does where it writes to the entry of a cache that the backward of the other reads.
     """
-    caches = _caches(checkable)
-    if not caches:
-        return False
     own, other = function_at(checkable, case), function_at(checkable, variant)
     with _restored(caches):
         alone = own.call(own.primals, lambda seen: cotangents_of(seen, seed))
@@ -103,14 +103,14 @@ def has_other_gradients(checkable: Checkable, case: Point, variant: Point, seed:
     return not all(map(_same, alone.gradients, first.gradients))
 
 
-def _caches(checkable: Checkable) -> list[dict[Any, Any]]:
-    """Dicts with tensors or arrays that the Function reaches."""
+def caches_of(checkable: Checkable) -> Caches:
+    """Return the dicts with tensors or arrays that the Function reaches."""
     kinds = (library().Tensor, np.ndarray)
     _, objects = visited(roots_of(checkable.obj))
     return [each for each in objects if type(each) is dict and _holds(each, kinds)]
 
 
-def _are_same(one: list[dict[Any, Any]], other: list[dict[Any, Any]]) -> bool:
+def _are_same(one: Caches, other: Caches) -> bool:
     """Return True for caches with the same keys and the same numbers."""
     pairs = zip(one, other, strict=True)
     return all(a.keys() == b.keys() for a, b in pairs) and all(
@@ -132,7 +132,7 @@ def _entries(value: Any) -> Sequence[Any]:
 
 
 @contextmanager
-def _restored(caches: list[dict[Any, Any]]) -> Iterator[None]:
+def _restored(caches: Caches) -> Iterator[None]:
     before = [dict(cache) for cache in caches]
     try:
         yield
@@ -142,7 +142,7 @@ def _restored(caches: list[dict[Any, Any]]) -> Iterator[None]:
             cache.update(entries)
 
 
-def _empty(caches: list[dict[Any, Any]]) -> None:
+def _empty(caches: Caches) -> None:
     for cache in caches:
         cache.clear()
 

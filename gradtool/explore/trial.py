@@ -39,7 +39,7 @@ from gradtool.explore.reading.comparisons import guards_divisions
 from gradtool.explore.reading.source import iterations
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.slope import has_other_slope, has_slopes, is_smooth, jumps
-from gradtool.explore.stale import has_other_gradients, stale_output
+from gradtool.explore.stale import caches_of, has_other_gradients, stale_output
 from gradtool.explore.variants.ties import same_slope
 from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome
@@ -203,10 +203,12 @@ def stale(checkable: Checkable, case: Point, variant: Variant, seed: int) -> Out
     The calls are those at the case and at `variant`.
     """
     try:
-        output = stale_output(checkable, case, variant.point, may_update=variant.is_plain)
-        is_overwritten = output is None and has_other_gradients(
-            checkable, case, variant.point, seed
-        )
+        caches = caches_of(checkable)
+        if not caches:
+            return None
+        calls = case, variant.point
+        output = stale_output(checkable, caches, *calls, may_update=variant.is_plain)
+        is_overwritten = output is None and has_other_gradients(checkable, caches, *calls, seed)
     except Exception:  # The user's code may raise anything.
         return None
     if output is not None:
