@@ -15,7 +15,8 @@ import msgspec
 from gradtool.adapters.common.buffers import is_of_the_engine
 from gradtool.adapters.common.parsed_source import own_source, walked
 from gradtool.explore.reading.names import is_block
-from gradtool.explore.reading.wording import speaks_of_parity, wording
+from gradtool.explore.reading.wording import wording
+from gradtool.explore.reading.wording.entries import speaks_of_parity
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
 

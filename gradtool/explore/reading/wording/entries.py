@@ -1,0 +1,158 @@
+"""Statements about the entries of tensors: their order, ties, zeros and groups."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from gradtool.explore.reading.wording.texts import Texts
+
+_SORTED = re.compile(
+    r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending|non-?decreasing", re.I
+)
+
+_EVENLY = re.compile(
+    r"(?<!non-)\b(uniform|regular|even)(ly)?\b|equi-?distant|equally spaced|\blinspace"
+    r"|\bsame (spacing|distance)|\b(constant|fixed) (step|spacing)",
+    re.I,
+)
+
+_ONE = re.compile(
+    r"\b[A-Z]\w?\b *(>=|\u2265) *1\b|\b(a single|only one|length one|length 1|one) "
+    r"(observation|sample|element|entry|item|step|row|point|token|value)\b"
+)
+
+_DISTINCT = re.compile(
+    r"\b(distinct|pairwise different|no ties|without ties|untied|no (two )?equal|no duplicates?"
+    r"|no repeat|unique (ind|entr|val|max|min|label))",
+    re.I,
+)
+
+_REPEATED = re.compile(
+    r"\b(later|last|latest|final)\b[^.;]{0,40}\b(replace|overwrit|win)|\bduplicates?\b|"
+    r"\brepeated (ind|slot|entr|key|row)|\bsame (slot|index|row|bin|cell)",
+    re.I,
+)
+
+_PERMUTATION = re.compile(
+    r"\bperm(utation|uted?|utes|uting)?s?\b(?!\()|argsort|\binvers|\binverted|bijecti|shuffl|reorder",
+    re.I,
+)
+
+_NEVER_EMPTY = re.compile(
+    r"(?<!that have )(?<!that has )(?<!which have )(?<!with )\bat least one\b"
+    r"|\bnon-?empty\b|\bnever empty\b|\bno (row|group|segment|sequence)s? is\b"
+    r"|\b(every|each) (row|group|segment|sequence|sample)\b[^.;]{0,12}\b(has|keeps|contains)\b"
+    r"|\bnot all\b|\bnever all\b",
+    re.I,
+)
+
+_PADDING = re.compile(r"\bpad(s|ded|ding)?\b|stored as zeros?\b", re.I)
+
+_NEVER_ZERO = re.compile(
+    r"\b(must|should|assum\w*|requires?|all|every|each)\b[^.;]{0,24}\b(non-?zero|not (be )?zero)\b"
+    r"|\bnon-?zero (\w+ )?(rows?|vectors?|norms?|entries|inputs?|values|numbers)\b"
+    r"|\bnever (be )?zero\b"
+    r"|\b(numbers|rows|vectors|entries|inputs|values) (that|which) are not (zero|0)\b"
+    r"|\baway from (zero|0|the origin)\b|(!=|\u2260) ?0\b|\boff\b[^.;]{0,32}\b(zero|0|origin)\b"
+    r"|\b(no (derivative|gradient)|not (differentiable|defined)|undefined|singular)\b"
+    r"[^.;]{0,32}\b(zero|0|origin)\b",
+    re.I,
+)
+
+_ZERO_ROWS = re.compile(
+    r"\b((all[- ])?(zero|null)[- ](rows?|columns?|vectors?|inputs?|norms?)"
+    r"|(rows?|vectors?) of zeros)\b(?![^.;]{0,24}\bnot\b)"
+    r"[^.;]{0,24}\b(stay|map|give|get|return|yield|become|remain|keep|have|are (safe|handled))",
+    re.I,
+)
+"""Matches what says that rows of zeros have a result."""
+
+_PART = r"\b(incomplete|partial|last|trailing|remain\w*|left.?over|extra|rest)\b"
+
+_DROPPED = r"\b(drop|ignor|discard|skip|truncat|left out|unused|no gradient)\w*"
+
+_DROPS_REST = re.compile(
+    rf"{_PART}[^.;]{{0,40}}{_DROPPED}|{_DROPPED}[^.;]{{0,40}}{_PART}",
+    re.I,
+)
+"""Matches what is left of an axis after all whole parts, and plays no role."""
+
+_PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
+
+
+def speaks_of_distinct(text: str) -> bool:
+    """Return True for a text that says that no two entries are the same."""
+    return bool(_DISTINCT.search(text))
+
+
+def speaks_of_parity(text: str) -> bool:
+    """Return True for a text about odd or even numbers."""
+    return bool(_PARITY.search(text))
+
+
+class OnEntries(Texts):
+    """Statements about entries, in relation to each other."""
+
+    @cached_property
+    def needs_order(self) -> bool:
+        """Forward or a docstring speaks of what is sorted or lies together.
+
+        A backward that relies on it may do so by mistake.
+        """
+        return bool(_SORTED.search(f"{self._forward}\n{self.docstrings}"))
+
+    @cached_property
+    def needs_even_spacing(self) -> bool:
+        """A docstring says that the distances of a grid are all the same."""
+        return bool(_EVENLY.search(self.docstrings))
+
+    @cached_property
+    def speaks_of_order(self) -> bool:
+        """The source or a docstring speaks of permutations, or of an order that is undone."""
+        return bool(_PERMUTATION.search(f"{self._code}\n{self.docstrings}"))
+
+    @cached_property
+    def needs_distinct(self) -> bool:
+        """A docstring says that no two entries are the same."""
+        return speaks_of_distinct(self.docstrings)
+
+    @cached_property
+    def may_repeat(self) -> bool:
+        """A docstring speaks of indices that occur twice."""
+        return bool(_REPEATED.search(self.docstrings)) and not self.needs_distinct
+
+    @cached_property
+    def allows_one(self) -> bool:
+        """A docstring says that an extent may be one, or what comes of it then."""
+        return bool(_ONE.search(self.docstrings))
+
+    @cached_property
+    def needs_some(self) -> bool:
+        """A docstring says that no row, group or segment is empty."""
+        return bool(_NEVER_EMPTY.search(self.docstrings))
+
+    @cached_property
+    def speaks_of_padding(self) -> bool:
+        """A docstring speaks of padding, or of something that is stored as zeros."""
+        return bool(_PADDING.search(self.docstrings))
+
+    @cached_property
+    def drops_rest(self) -> bool:
+        """A docstring says that what does not fill a whole part plays no role."""
+        return bool(_DROPS_REST.search(self.docstrings))
+
+    @cached_property
+    def speaks_of_parity(self) -> bool:
+        """The source speaks of odd or even numbers."""
+        return speaks_of_parity(self._code)
+
+    @cached_property
+    def needs_nonzero(self) -> bool:
+        """A docstring says that something is not zero."""
+        return bool(_NEVER_ZERO.search(self.docstrings))
+
+    @cached_property
+    def allows_zero_rows(self) -> bool:
+        """A docstring says what becomes of rows of zeros."""
+        return bool(_ZERO_ROWS.search(self.docstrings)) and not self.needs_nonzero

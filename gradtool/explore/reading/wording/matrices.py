@@ -1,0 +1,81 @@
+"""Statements about matrices and sets of points: symmetry, extents, position."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from gradtool.explore.reading.wording.entries import OnEntries
+
+_SYMMETRIC = re.compile(
+    r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
+    r"|laplacian|undirected|\bgram\b|(precision|kernel|metric|stiffness|mass|inertia).?(matrix|tensor)"
+    r"|pairwise distances",
+    re.I,
+)
+"""Words for matrices that are symmetric by what they are."""
+
+_ANY_MATRIX = re.compile(
+    r"\b(any|arbitrary|general|transition)\b[^.;]{0,20}\bmatri|\basymmetric|\bany square\b"
+    r"|\b(un|non-?)symmetric|\bnot (be |necessarily |assumed |required |to be )*symmetric",
+    re.I,
+)
+
+_WIDE = re.compile(
+    r"\bwide\b|minimum.norm|under-?determined|any shape|moore-penrose|pseudo-?inverse", re.I
+)
+
+_TALL = re.compile(
+    r"full column rank|least.squares|over-?determined|\btall\b|residual"
+    r"|moore-penrose|pseudo-?inverse",
+    re.I,
+)
+
+_APART = re.compile(
+    r"\b(not|never|non|no)\b[^.;]{0,24}\bcoincid|\bnone of them\b|\bdisjoint\b|\bin common\b"
+    r"|\bpositive distances?\b|\bnever (touch|meet)",
+    re.I,
+)
+
+_GENERAL_POSITION = re.compile(
+    r"non-?degenerate|general position|(not|non-?|no three) ?(collinear|coplanar|parallel)"
+    r"|linearly independent",
+    re.I,
+)
+
+
+class OnMatrices(OnEntries):
+    """Statements about matrices and points."""
+
+    @cached_property
+    def needs_symmetry(self) -> bool:
+        """The source above the samples, or a docstring, speaks of symmetric matrices."""
+        methods = self._code.partition("def sample_inputs")[0]
+        speaks = _SYMMETRIC.search(f"{methods}\n{self.docstrings}")
+        return bool(speaks) and not self.allows_asymmetry
+
+    @cached_property
+    def allows_asymmetry(self) -> bool:
+        """A docstring says that matrices need not be symmetric."""
+        return bool(_ANY_MATRIX.search(self.docstrings))
+
+    @cached_property
+    def may_be_wide(self) -> bool:
+        """A docstring speaks of matrices with more columns than rows."""
+        return bool(_WIDE.search(self.docstrings))
+
+    @cached_property
+    def may_be_tall(self) -> bool:
+        """A docstring speaks of matrices with more rows than columns."""
+        return bool(_TALL.search(self.docstrings))
+
+    @cached_property
+    def needs_general_position(self) -> bool:
+        """A docstring excludes points that coincide or lie on a line, or vectors that do."""
+        return bool(_GENERAL_POSITION.search(self.docstrings))
+
+    @cached_property
+    def needs_points_apart(self) -> bool:
+        """A docstring says that no point of one set is one of another."""
+        is_apart = bool(_APART.search(self.docstrings)) or self.needs_general_position
+        return is_apart or self.needs_distinct or self.needs_nonzero
