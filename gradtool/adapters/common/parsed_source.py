@@ -22,6 +22,11 @@ def parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
+def forward_of(function: Any) -> Any:
+    """Return the forward of a Function; a callable that is none stands for itself."""
+    return getattr(function, "forward", function)
+
+
 def own_source(function: Any) -> tuple[str, ast.Module]:
     """Return the source of a function alone, and its tree, which nobody may change.
 

@@ -9,8 +9,9 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.cases.inference.documentation import source
-from gradtool.explore.reading.source import forward_names, nodes, with_helpers
+from gradtool.explore.reading.source import forward_names, forward_nodes, nodes, with_helpers
 
 _VIEWS = {"unsqueeze", "view", "reshape", "t", "transpose", "gather", "index_select", "roll"}
 
@@ -59,7 +60,7 @@ def _divisors(function: Any) -> set[str]:
     """The names in what forward divides by."""
     return {
         name.id
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
         for name in ast.walk(node.right)
         if isinstance(name, ast.Name)
@@ -75,7 +76,7 @@ def is_exact_near_zero(function: Any) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and (node.func.attr == "expm1" or (node.func.attr == "log1p" and not _exponential(node)))
-        for each in with_helpers(getattr(function, "forward", function))
+        for each in with_helpers(forward_of(function))
         for node in nodes(each)
     )
 
@@ -89,12 +90,12 @@ def exponents(function: Any) -> set[str]:
     """Names in exponents of powers that forward takes."""
     powers = [
         node.right
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
     ]
     powers += [
         node.args[-1]
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.Call) and node.args
         if isinstance(node.func, ast.Attribute) and node.func.attr == "pow"
     ]
@@ -105,7 +106,7 @@ def diagonals(function: Any) -> set[str]:
     """Names of diagonals: of what forward passes to ``tril``, ``triu`` and the like."""
     return {
         name.id
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if node.func.attr in ("tril", "triu", "diag", "diagonal", "diag_embed", "roll", "rot90")
         for each in (*node.args, *(keyword.value for keyword in node.keywords))
@@ -116,7 +117,7 @@ def diagonals(function: Any) -> set[str]:
 
 def divided(function: Any) -> set[str]:
     """Names in divisions with a rest, as ``ctx.width // 2``: forward may need a certain rest."""
-    helpers = with_helpers(getattr(function, "forward", function))
+    helpers = with_helpers(forward_of(function))
     return {
         part.id if isinstance(part, ast.Name) else part.attr
         for node in chain(_whole(function), *map(nodes, helpers))
@@ -136,7 +137,7 @@ def subtracted(function: Any) -> set[tuple[str, str]]:
     """Pairs of names of which forward takes differences, as ``a - b`` or ``x[:, None] - x``."""
     return {
         (one, other)
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
         for one in _indexed(node.left)
         for other in _indexed(node.right)
@@ -157,7 +158,7 @@ def lifts_half(function: Any) -> bool:
     """Return True for a forward that names half precision, or converts to single precision."""
     return any(
         isinstance(node, ast.Attribute) and node.attr in ("float", "float16", "bfloat16", "half")
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
     )
 
 
@@ -167,7 +168,7 @@ def aligned(function: Any) -> set[tuple[str, str]]:
     ``x.to(weight.dtype)`` says that both may have a dtype of their own.
     """
     found: set[tuple[str, str]] = set()
-    for node in nodes(getattr(function, "forward", function)):
+    for node in forward_nodes(function):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="to" | "type" | "type_as"),
@@ -181,7 +182,7 @@ def converted_to_floats(function: Any) -> set[str]:
     """Names of tensors that forward turns into floating numbers: these are no indices."""
     return {
         name
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.Call)
         for name in _converted(node)
     }

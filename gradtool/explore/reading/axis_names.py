@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.cases.inference.documentation import source
 from gradtool.cases.inference.shapes.reading import read_shapes
 from gradtool.explore.point import Axis, Point
@@ -56,7 +57,7 @@ def _unpacked(function: Any, point: Point) -> dict[Axis, str]:
     """The names that forward itself gives to axes."""
     tensors = {point.names[at]: at for at in point.tensors}
     found: dict[Axis, str] = {}
-    for tree in trees(getattr(function, "forward", function)):
+    for tree in trees(forward_of(function)):
         facts = read_shapes(tree, tuple(tensors), source(function))
         for name, extents in facts.shapes.items():
             at = tensors[name]

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from gradtool.adapters.common.parsed_source import walked
+from gradtool.adapters.common.parsed_source import forward_of, walked
 from gradtool.explore.reading.names import is_guard
-from gradtool.explore.reading.source import forward_names, nodes, ranges, trees
+from gradtool.explore.reading.source import forward_names, forward_nodes, nodes, ranges, trees
 
 _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}
 
@@ -41,7 +41,7 @@ def tested_near_zero(function: Any) -> set[str]:
 
     There a formula is replaced by its limit, of which backward needs the derivative too.
     """
-    tiny = {name for node in _of_forward(function) for name in _with_tiny_size(node)}
+    tiny = {name for node in forward_nodes(function) for name in _with_tiny_size(node)}
     found = compared_with_zero(function, ast.Eq, ast.NotEq) | tiny
     numbers = dict(_numbers_of_tensors(function))
     return found | {numbers[name] for name in found if name in numbers}
@@ -49,7 +49,7 @@ def tested_near_zero(function: Any) -> set[str]:
 
 def _numbers_of_tensors(function: Any) -> Iterator[tuple[str, str]]:
     """Each name of a number that forward takes from a tensor, and that of the tensor."""
-    for node in _of_forward(function):
+    for node in forward_nodes(function):
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=number)],
@@ -62,7 +62,7 @@ def _numbers_of_tensors(function: Any) -> Iterator[tuple[str, str]]:
 def compared_with_zero(function: Any, *operators: type[ast.cmpop]) -> set[str]:
     """The names that forward compares with zero by some operators."""
     found: set[str] = set()
-    for node in _of_forward(function):
+    for node in forward_nodes(function):
         match node:
             case ast.Compare(
                 left=ast.Name(id=name), ops=[operator], comparators=[ast.Constant(value=0)]
@@ -74,7 +74,7 @@ def compared_with_zero(function: Any, *operators: type[ast.cmpop]) -> set[str]:
 def numbered_choices(function: Any) -> set[str]:
     """The names that forward tests for one of several positive numbers, as choices by number."""
     numbers = defaultdict[str, set[int]](set)
-    for node in _of_forward(function):
+    for node in forward_nodes(function):
         match node:
             case ast.Compare(
                 left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=int(n))]
@@ -85,7 +85,7 @@ def numbered_choices(function: Any) -> set[str]:
 
 def loop_counts(function: Any) -> set[str]:
     """The names that forward passes to ``range``, to which no negative number means anything."""
-    forward = getattr(function, "forward", function)
+    forward = forward_of(function)
     return {each.id for args in ranges(forward) for each in args[:2] if isinstance(each, ast.Name)}
 
 
@@ -93,14 +93,10 @@ def axis_counts(function: Any) -> set[str]:
     """The names of numbers of axes, from which on forward goes through the others of a tensor."""
     return {
         args[0].id
-        for args in ranges(getattr(function, "forward", function))
+        for args in ranges(forward_of(function))
         if len(args) > 1 and isinstance(args[0], ast.Name)
         if ast.unparse(args[1]).endswith((".dim()", ".ndim"))
     }
-
-
-def _of_forward(function: Any) -> tuple[ast.AST, ...]:
-    return nodes(getattr(function, "forward", function))
 
 
 def _with_tiny_size(node: ast.AST) -> Iterator[str]:
@@ -126,7 +122,7 @@ def compares_entries(function: Any) -> bool:
 
 def guards_divisions(function: Any) -> bool:
     """Return True for a forward that does something else near zero, or keeps a divisor from it."""
-    return any(map(_is_guard, _of_forward(function)))
+    return any(map(_is_guard, forward_nodes(function)))
 
 
 def _is_guard(node: ast.AST) -> bool:
@@ -196,7 +192,7 @@ def _number(node: ast.expr, function: Any) -> Iterator[float]:
         case ast.Constant(value=value):
             pass
         case ast.Name(id=name):
-            method = inspect.unwrap(getattr(function, "forward", function))
+            method = inspect.unwrap(forward_of(function))
             value = getattr(method, "__globals__", {}).get(name)
         case ast.Attribute(attr=name):
             value = getattr(function, name, None)
@@ -229,7 +225,7 @@ def _name_of(node: ast.expr) -> list[str]:
 
 def tested_for_none(function: Any) -> set[str]:
     """Names that forward compares with None."""
-    parts = nodes(getattr(function, "forward", function))
+    parts = forward_nodes(function)
     return {name for node in parts for name in compared_with_none(node)}
 
 
@@ -248,7 +244,7 @@ def compared_with_none(node: ast.AST) -> list[str]:
 def floors_of_logarithms(function: Any) -> set[float]:
     """Numbers to which forward limits something of which it takes the logarithm."""
     found: set[float] = set()
-    for tree in trees(getattr(function, "forward", function)):
+    for tree in trees(forward_of(function)):
         limited = dict(_limited(tree, function))
         for node in walked(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

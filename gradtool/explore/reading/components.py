@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtool.explore.point import Point
 from gradtool.explore.reading.names import is_place
-from gradtool.explore.reading.source import nodes
+from gradtool.explore.reading.source import forward_nodes, nodes
 from gradtool.explore.reading.wording import wording
 
 _MAKING = {"zeros", "new_zeros", "empty", "new_empty", "ones", "new_ones"}
@@ -73,7 +73,7 @@ def _named(function: Any) -> Iterator[tuple[str, int, int]]:
 
     After an ellipsis, axes are counted from the end.
     """
-    for node in nodes(getattr(function, "forward", function)):
+    for node in forward_nodes(function):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             index = node.slice
             entries = index.elts if isinstance(index, ast.Tuple) else [index]

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.explore.point import Point
 from gradtool.explore.reading.names import is_length, is_mark
-from gradtool.explore.reading.source import nodes, trees
+from gradtool.explore.reading.source import forward_nodes, trees
 from gradtool.explore.reading.views import wholes
 from gradtool.explore.traits import is_offsets, is_permutation_along_some_axis
 
@@ -38,7 +39,7 @@ class IndexUses(msgspec.Struct, frozen=True):
 def index_uses(function: Any) -> IndexUses:
     """Read what forward does with its arguments as indices."""
     read, direct, written, picked = set[str](), set[str](), set[str](), set[str]()
-    for node in nodes(getattr(function, "forward", function)):
+    for node in forward_nodes(function):
         match node:
             case ast.Subscript(slice=index, ctx=ast.Store() | ast.Del()):
                 written |= names_in(index)
@@ -71,13 +72,13 @@ def _with_wholes(names: Collection[str], whole: Mapping[str, str]) -> Iterator[s
 
 def sorts(function: Any) -> bool:
     """Return True if forward sorts something."""
-    return any("sort" in ast.dump(tree) for tree in trees(getattr(function, "forward", function)))
+    return any("sort" in ast.dump(tree) for tree in trees(forward_of(function)))
 
 
 def sorted_arguments(function: Any) -> set[str]:
     """The names of what forward sorts, so that callers may pass it in any order."""
     found: set[str] = set()
-    for node in nodes(getattr(function, "forward", function)):
+    for node in forward_nodes(function):
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr="sort" | "argsort"), args=args):
                 is_module = isinstance(owner, ast.Name) and owner.id == "torch"

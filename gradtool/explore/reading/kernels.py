@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gradtool.adapters.common.parsed_source import walked
+from gradtool.adapters.common.parsed_source import forward_of, walked
 from gradtool.cases.inference.helpers import called, definition
 
 
 def documentation_of_kernels(function: Any) -> str:
     """The docstrings of kernels, with the names of forward for their parameters."""
-    forward = inspect.unwrap(getattr(function, "forward", function))
+    forward = inspect.unwrap(forward_of(function))
     _, node = definition(forward)
     if not isinstance(node, ast.FunctionDef):
         return ""

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
+
 _WORD = re.compile(r"(?<![\w'\".])[A-Za-z]\w*(?![\w'\"])")
 """Matches a word that is not quoted, as the value of an option is, and not an attribute."""
 
@@ -18,7 +20,7 @@ _SHAPE = re.compile(r"`*(?::| is| are| has| have| of)?(?: shape)?\s+`*\([^()]*\)
 def parameter_names(function: Any) -> tuple[str, ...]:
     """The names of the arguments of forward, or of a callable; none if they are not known."""
     try:
-        return tuple(inspect.signature(getattr(function, "forward", function)).parameters)
+        return tuple(inspect.signature(forward_of(function)).parameters)
     except (TypeError, ValueError):
         return ()
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.buffers import is_of_the_engine
-from gradtool.adapters.common.parsed_source import own_source, walked
+from gradtool.adapters.common.parsed_source import forward_of, own_source, walked
 from gradtool.explore.reading.names import is_block
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.reading.wording.entries import speaks_of_parity
@@ -69,11 +69,16 @@ def nodes(function: Any) -> tuple[ast.AST, ...]:
     return tuple(node for tree in trees(function) for node in walked(tree))
 
 
+def forward_nodes(function: Any) -> tuple[ast.AST, ...]:
+    """All parts of the tree of forward."""
+    return nodes(forward_of(function))
+
+
 def slices_by_name(function: Any) -> bool:
     """Return True for a forward that takes a tensor apart at a place that has a name."""
     return any(
         isinstance(node, ast.Slice) and isinstance(node.upper or node.lower, ast.Name)
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
     )
 
 
@@ -103,7 +108,7 @@ def _named_sizes(found: Iterable[ast.AST]) -> Iterator[int]:
 
 def _constants(function: Any) -> Iterator[int]:
     """Integers under such a name in the class or the module."""
-    method = getattr(function, "forward", function)
+    method = forward_of(function)
     spaces = [vars(function) if isinstance(function, type) else {}]
     spaces.append(getattr(inspect.unwrap(method), "__globals__", {}))
     for space in spaces:
@@ -119,7 +124,7 @@ def solves(function: Any) -> bool:
 
 def ignores_rest(function: Any) -> bool:
     """Return True for a forward with a convolution or a pool, which ignores what is left over."""
-    return _has_attribute(getattr(function, "forward", function), _STRIDED)
+    return _has_attribute(forward_of(function), _STRIDED)
 
 
 def takes_eigenvalues(function: Any) -> bool:
@@ -133,7 +138,7 @@ def gives_eigenvectors(function: Any) -> bool:
     Where two eigenvalues are equal, the eigenvectors have no derivative.
     """
     takes = {"eig", "eigh", "symeig"}
-    forward = nodes(getattr(function, "forward", function))
+    forward = forward_nodes(function)
     backward = inspect.unwrap(getattr(function, "backward", None) or function)
     code = getattr(backward, "__code__", None)
     return (code is not None and code.co_argcount > _OF_ONE_RESULT) and any(
@@ -152,7 +157,7 @@ def takes_exponentials(function: Any) -> bool:
 
 def forward_names(function: Any, attribute: str) -> bool:
     """Return True if forward reads an attribute of this name, as to call it."""
-    parts = nodes(getattr(function, "forward", function))
+    parts = forward_nodes(function)
     return any(isinstance(node, ast.Attribute) and node.attr == attribute for node in parts)
 
 
@@ -172,7 +177,7 @@ def iterations(function: Any) -> Iteration | None:
     """
     if _goes_back(function):
         return None
-    method = getattr(function, "forward", function)
+    method = forward_of(function)
     found = [node for each in with_helpers(method) for node in nodes(each) if _improves(node)]
     counts = {
         name.id
@@ -295,7 +300,7 @@ def asked_for(function: Any) -> set[int]:
 
 def step_of_integers(function: Any) -> int:
     """Return 2 where the source speaks of odd or even numbers, or takes them in pairs, else 1."""
-    method = getattr(function, "forward", function)
+    method = forward_of(function)
     helpers = [tree for each in with_helpers(method) for tree in trees(each)]
     if wording(function).speaks_of_parity or any(_takes_pairs(tree) for tree in helpers):
         return 2
@@ -378,7 +383,7 @@ def _keys(table: ast.expr, function: Any) -> list[str]:
         case ast.Dict(keys=keys):
             return [word for key in keys if key is not None for word in _strings(key)]
         case ast.Name(id=name):
-            method = inspect.unwrap(getattr(function, "forward", function))
+            method = inspect.unwrap(forward_of(function))
             known = getattr(method, "__globals__", {}).get(name)
         case ast.Attribute(attr=name):
             known = getattr(function, name, None)

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.reading.names import is_state
-from gradtool.explore.reading.source import nodes, trees
+from gradtool.explore.reading.source import forward_nodes, trees
 from gradtool.explore.reading.wording import wording
 
 _LISTS = {"cat", "concat", "concatenate", "stack", "hstack", "vstack"}
@@ -23,12 +24,12 @@ def is_used_as_tensor(checkable: Checkable, name: str) -> bool:
     annotation = parameters[name].annotation if name in parameters else ""
     if "Tensor" in str(annotation):
         return True
-    return any(name in _tensors(tree) for tree in trees(getattr(function, "forward", function)))
+    return any(name in _tensors(tree) for tree in trees(forward_of(function)))
 
 
 def is_used_as_mask(function: Any, name: str) -> bool:
     """Return True if forward fills where an argument is true, or negates it by ``~``."""
-    for node in nodes(getattr(function, "forward", function)):
+    for node in forward_nodes(function):
         match node:
             case ast.Call(
                 func=ast.Attribute(attr="masked_fill" | "masked_fill_"),

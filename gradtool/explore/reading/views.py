@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.explore.reading.source import nodes
 
 
@@ -26,7 +27,7 @@ def wholes(function: Any) -> dict[str, str]:
 
     As `pairs` for `i` and `j` in ``i, j = pairs[:, 0], pairs[:, 1]``.
     """
-    forward = getattr(function, "forward", function)
+    forward = forward_of(function)
     return {
         target.id: viewed(value)
         for node in nodes(forward)

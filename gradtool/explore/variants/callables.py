@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.source import nodes
+from gradtool.explore.reading.source import forward_nodes
 from gradtool.explore.reading.wording import wording
 
 _DROPPED = 0.5
@@ -35,7 +35,7 @@ def _is_called(function: Any, name: str) -> bool:
     """Return True if forward calls the argument of that name."""
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
     )
 
 

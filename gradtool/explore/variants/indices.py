@@ -18,7 +18,7 @@ from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
 from gradtool.explore.reading.names import is_axis, is_count, is_order
-from gradtool.explore.reading.source import ends_of_ranges, nodes
+from gradtool.explore.reading.source import ends_of_ranges, forward_nodes
 from gradtool.explore.reading.views import viewed, wholes
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
@@ -351,7 +351,7 @@ def _compared(function: Any) -> set[tuple[str, str]]:
     """Pairs of names that forward compares for equality."""
     return {
         pair
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         for one, other in [(viewed(node.left), viewed(node.comparators[0]))]
         if one and other
@@ -363,7 +363,7 @@ def _compared_with_itself(
     function: Any, by: tuple[type[ast.cmpop], ...] = (ast.Eq, ast.NotEq)
 ) -> set[str]:
     """Names of which forward compares entries, or copies of them, with each other."""
-    parts = nodes(getattr(function, "forward", function))
+    parts = forward_nodes(function)
     compared = {
         name
         for node in parts
@@ -384,7 +384,7 @@ def _searched_for_itself(function: Any) -> set[str]:
     """Names of sorted numbers of which forward looks up the places of all that are equal."""
     return {
         name
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if node.func.attr == "searchsorted" and len(node.args) > 1
         for name in names_in(node.args[0]) & names_in(node.args[1])

@@ -17,7 +17,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
-from gradtool.explore.reading.source import nodes, solves
+from gradtool.explore.reading.source import forward_nodes, nodes, solves
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import with_axis
@@ -95,7 +95,7 @@ def _moves_axes(function: Any, point: Point) -> bool:
     """Return True for a forward that moves an axis which is an argument to another place."""
     return any(
         isinstance(name, ast.Name) and is_axis(name.id) and name.id in point.names
-        for node in nodes(getattr(function, "forward", function))
+        for node in forward_nodes(function)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if node.func.attr in ("movedim", "moveaxis", "transpose", "swapaxes")
         for name in node.args
@@ -135,7 +135,7 @@ def _is_close(found: Any, expected: Any) -> bool:
 
 def _named_axes(function: Any) -> list[int]:
     """The axes that forward names by a number, from either end."""
-    return [axis for node in nodes(getattr(function, "forward", function)) for axis in _axes(node)]
+    return [axis for node in forward_nodes(function) for axis in _axes(node)]
 
 
 def _fixes_rank(node: ast.AST) -> bool:

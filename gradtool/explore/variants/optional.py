@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from gradtool.adapters.common.executable_lines import tracing
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.adapters.library import library
 from gradtool.cases.inference.bounds import side
 from gradtool.collect.checkable import Checkable
@@ -332,7 +333,7 @@ def _targets(function: Any) -> Mapping[str, str]:
     It may be an attribute, as ``ctx.scale``.
     """
     found: dict[str, str] = {}
-    for tree in trees(getattr(function, "forward", function)):
+    for tree in trees(forward_of(function)):
         for node in _single_assignments(tree):
             match node:
                 case ast.Assign(
@@ -356,7 +357,7 @@ def _targets(function: Any) -> Mapping[str, str]:
 def _replaced(function: Any) -> set[str]:
     """The arguments that forward replaces by what it takes instead of None, if they are None."""
     found: set[str] = set()
-    for tree in trees(getattr(function, "forward", function)):
+    for tree in trees(forward_of(function)):
         for node in ast.walk(tree):
             match node:
                 case ast.IfExp(test=test, body=body, orelse=orelse):

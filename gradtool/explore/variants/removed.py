@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_of_either_sign
-from gradtool.explore.reading.source import nodes
+from gradtool.explore.reading.source import forward_nodes
 from gradtool.explore.reading.views import viewed
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import alternating, intended_traits, is_integral, traits
@@ -64,7 +64,7 @@ def other_lengths(function: Any, point: Point) -> Iterator[Variant]:
 def _squared(function: Any) -> set[str]:
     """Names of what forward multiplies by itself."""
     found: set[str] = set()
-    for node in nodes(getattr(function, "forward", function)):
+    for node in forward_nodes(function):
         match node:
             case ast.BinOp(left=ast.Name(id=name), op=ast.Mult(), right=ast.Name(id=other)):
                 found |= {name} & {other}
@@ -93,7 +93,7 @@ def _arguments_of(function: Any, calls: Collection[str]) -> set[str]:
     As a method or as a function.
     """
     found: set[str] = set()
-    for node in nodes(getattr(function, "forward", function)):
+    for node in forward_nodes(function):
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if name in calls:
                 found |= {viewed(each) for each in (owner, *args)}
