@@ -62,16 +62,17 @@ def _looked_at(loaded: LoadedModule, shown: str, entry: Entry) -> Checkable:
     if entry.value is not None:
         return _checkable(loaded, shown, entry.name, entry.value)
     location = Location(path=shown, line=entry.line)
-    return Checkable(entry.name, None, loaded.path, location, unchecked=_not_made(entry.maker))
+    return Checkable(entry.name, None, loaded.path, location, unchecked=_not_made(entry))
 
 
-def _not_made(maker: str | None) -> Unchecked:
-    if maker is None:
+def _not_made(entry: Entry) -> Unchecked:
+    if entry.maker is None:
         message = "is declared in code that did not run when the module was imported"
         hint = "run the check where the condition around the class is true"
     else:
-        message = f"is defined inside {maker}, which was not called"
-        hint = "call it at module level, or move the class out of the function"
+        message = f"is defined inside {entry.maker}, which was not called"
+        call = f"add `{entry.call}`" if entry.call else "call it"
+        hint = f"{call} at module level, or move the class out of the function"
     return Unchecked(Purpose.NOT_MADE, message, hint)
 
 

@@ -35,6 +35,22 @@ def call_factory(declared: Declared, module: ModuleType, tree: ast.Module) -> An
     return None
 
 
+def call_to_write(declared: Declared) -> str | None:
+    """The call at module level that makes a Function; None where it takes an object to call it."""
+    factory, *inner = declared.within
+    maker = declared.name.rpartition(".")[0]
+    is_method = "." in maker
+    if inner or (is_method and _takes_self(factory)):
+        return None
+    if not _returns(factory, declared.name.rpartition(".")[2]):
+        return None
+    given = [*factory.args.posonlyargs, *factory.args.args]
+    bound = 1 if is_method and given and given[0].arg == "cls" else 0
+    filled = len(factory.args.defaults)
+    required = [each.arg for each in given[bound : len(given) - filled]]
+    return f"made = {maker}({', '.join(f'{name}=...' for name in required)})"
+
+
 def _returns(factory: ast.AST, name: str) -> bool:
     """Return True if a function returns the class `name`, its ``apply`` or what uses it."""
     users = {name}

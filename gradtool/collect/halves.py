@@ -3,7 +3,7 @@
 Communication that overlaps with computation is split in two. The first half starts it and keeps
 the result in an object; the second half gets that object and waits. Backward goes the other way:
 the second half keeps the gradient in the object, where the first takes it. Neither computes a
-derivative of its own inputs.
+derivative of its own inputs. The object may also be an attribute of the gradient.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.parsed_source import own_source
+from gradtool.adapters.library import library
 from gradtool.collect.instructions import may_set_attributes
 
 
@@ -30,7 +31,10 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 def half_of(cls: type[Any]) -> str | None:
-    """Return the argument in which half of an operation passes its gradient on; None for others."""
+    """Return what half of an operation passes its gradient on in; None for others.
+
+    It is an argument, or an attribute of the gradient itself.
+    """
     if not may_set_attributes(cls.forward):
         return None  # Backward finds nothing of forward's but saved tensors.
     forward, backward = (_definition(getattr(cls, name)) for name in ("forward", "backward"))
@@ -39,6 +43,8 @@ def half_of(cls: type[Any]) -> str | None:
     first = _Body(forward, _arguments(forward), {})
     kept = dict(_kept(first))
     second = _Body(backward, _arguments(backward), kept | _named_again(backward, kept))
+    if (attribute := next(_on_gradient(second), None)) is not None:
+        return attribute
     if not second.objects or _depends(second, set(second.arguments)):
         return None
     carriers = (
@@ -109,6 +115,25 @@ def _takes_gradient(forward: _Body, backward: _Body, name: str) -> bool:
     local = {each for each, of in backward.objects.items() if of == name}
     is_passed = _fills(forward, name) or _is_taken_out(backward, local)
     return is_passed and not _depends(forward, others) and _depends(backward, local)
+
+
+def _on_gradient(backward: _Body) -> Iterator[str]:
+    """Yield attributes that backward reads of its cotangent, or sets on a gradient, by name.
+
+    Code asks a tensor in this way for what its class does not have.
+    """
+    computed = _computed_from(backward, set(backward.arguments))
+    returned = (each.value for each in ast.walk(backward.node) if isinstance(each, ast.Return))
+    gradients = {name for value in returned if value is not None for name in _names(value)}
+    for found in ast.walk(backward.node):
+        match found:
+            case ast.Call(
+                func=ast.Name(id="getattr" | "setattr" as function),
+                args=[ast.Name(id=owner), ast.Constant(value=str(attribute)), *_],
+            ):
+                of = computed if function == "getattr" else gradients
+                if owner in of and not hasattr(library().Tensor, attribute):
+                    yield attribute
 
 
 def _is_taken_out(backward: _Body, local: set[str]) -> bool:

@@ -21,7 +21,7 @@ from gradtool.adapters.common.binding import function_class
 from gradtool.adapters.common.recording import is_recording
 from gradtool.adapters.library import library
 from gradtool.collect.declared import Declared, declared_functions
-from gradtool.collect.factories import call_factory
+from gradtool.collect.factories import call_factory, call_to_write
 from gradtool.collect.lifted import lift
 
 
@@ -36,6 +36,8 @@ class Entry(msgspec.Struct, frozen=True):
     """The line of its declaration."""
     maker: str | None = None
     """Dotted name of the function that makes the class when it is called."""
+    call: str | None = None
+    """A statement at module level that makes it, if one can."""
 
 
 def inventory(module: ModuleType, tree: ast.Module) -> list[Entry]:
@@ -74,7 +76,8 @@ def _entries(
     for each in {each.name: each for each in reversed(declared)}.values():
         if each.name not in names and not _is_made_inside(each, made):
             maker = each.name.rpartition(".")[0] if each.within else None
-            yield Entry(each.name, None, each.line, maker)
+            call = call_to_write(each) if each.within else None
+            yield Entry(each.name, None, each.line, maker, call)
 
 
 def _is_made_inside(declared: Declared, made: list[type[Any]]) -> bool:

@@ -97,6 +97,51 @@ class Carry(Function):
         return tuple(grads)
 
 
+class Launch(Function):
+    """It waits for a handle that comes on the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, group: Any) -> Any:
+        ctx.group = group
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        grad = grads[0]
+        handle = getattr(grad, "_handle", None)
+        if handle is None:
+            raise RuntimeError("the gradient has lost its handle")
+        handle.wait()
+        return grad, None
+
+
+class Await(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, handle: Any) -> Any:
+        ctx.shape = x.shape
+        handle.wait()
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        given = grad.new_empty(ctx.shape)
+        setattr(given, "_handle", moved(given, grad))  # noqa: B010
+        return given, None
+
+
+class OfLayout(Function):
+    """A whole one that asks for what every tensor has."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, options: Any) -> Any:
+        ctx.options = options
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return (grad * 2).to(getattr(grad, "dtype", None)), None
+
+
 def anchor_on(device: Any) -> Any:
     raise NotImplementedError
 
@@ -149,6 +194,11 @@ class Counting(Function):
 def test_both_halves_pass_their_gradient_on_in_the_object_that_they_share() -> None:
     assert half_of(Start) == half_of(Finish) == "request"
     assert half_of(Hide) == half_of(Show) == half_of(Carry) == "portal"
+
+
+def test_both_halves_pass_their_gradient_on_as_an_attribute_of_it() -> None:
+    assert half_of(Launch) == half_of(Await) == "_handle"
+    assert half_of(OfLayout) is None
 
 
 def test_a_cotangent_that_is_replaced_unread_is_not_used() -> None:

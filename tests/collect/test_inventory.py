@@ -180,6 +180,40 @@ def test_a_function_is_never_called_that_returns_no_function(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("signature", "result", "hint"),
+    [
+        (
+            "forward_fn, scale, bias=None",
+            "Local",
+            "add `made = make(forward_fn=..., scale=...)` at",
+        ),
+        ("forward_fn", "None", "call it at module level"),
+    ],
+)
+def test_the_call_that_makes_a_function_is_written_out(
+    tmp_path: Path, signature: str, result: str, hint: str
+) -> None:
+    source = f"""
+        from gradtool import Function
+
+        def make({signature}):
+            class Local(Function):
+                @staticmethod
+                def forward(ctx, x):
+                    return forward_fn(x)
+                @staticmethod
+                def backward(ctx, g):
+                    return g
+            return {result}
+    """
+    path = tmp_path / "ops.py"
+    path.write_text(textwrap.dedent(source), encoding="utf-8")
+    (found,) = discover(Loader().load(path), "ops.py")
+    assert found.unchecked is not None
+    assert str(found.unchecked.hint).startswith(hint)
+
+
+@pytest.mark.parametrize(
     ("body", "purpose"),
     [
         ("def forward(ctx, x): raise NotImplementedError", Purpose.ABSTRACT),
