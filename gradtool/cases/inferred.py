@@ -21,7 +21,7 @@ from gradtool.cases.inference.trials import (
     that_may_not_change,
     without_influence,
 )
-from gradtool.cases.lacking import GAPS
+from gradtool.cases.lacking import GAPS, lacking_in_backward
 from gradtool.cases.nothing_found import debug_refusal, no_arguments, nothing_found
 from gradtool.cases.preparation import Call
 from gradtool.cases.preparing import Preparing
@@ -54,6 +54,10 @@ def infer_cases(checkable: Checkable, settings: Settings) -> tuple[SearchResult,
     if not search.cases:
         debug_refusal(checkable, settings, search.likeliest)
         raise nothing_found(checkable, settings, search)
+    if search.broken == "raised":
+        problem = lacking_in_backward(settings, trying.tries().attempt(search.cases[0]))
+        if problem is not None:
+            raise problem
     return search, trying.calls_for
 
 

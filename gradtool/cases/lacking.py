@@ -13,7 +13,7 @@ from gradtool.cases.drawn import draw
 from gradtool.cases.inference.annotations import evaluated
 from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.search import SearchResult
-from gradtool.cases.inference.trials import BEYOND_LINES, rerun_forward
+from gradtool.cases.inference.trials import BEYOND_LINES, IN_BACKWARD, Trial, rerun_forward
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError, Placeholder
@@ -98,6 +98,16 @@ def _lacking_by_message(
     )
 
 
+def lacking_in_backward(settings: Settings, trial: Trial) -> NoCase | None:
+    """Explain that backward asks for CUDA, where it raises for what forward accepts."""
+    doubt = "" if trial.backward else trial.doubt or ""
+    is_of_cuda = settings.device == "cpu" and bool(_NEEDS_CUDA.search(doubt))
+    if not (is_of_cuda and doubt.startswith(IN_BACKWARD)):
+        return None
+    raised = doubt.removeprefix(IN_BACKWARD)
+    return NoCase(f"backward cannot run here: {raised}", hint=_ON_CUDA)
+
+
 def hint_of_message(settings: Settings, objection: str) -> str | None:
     """Say what to do if the message of a refusal is about the environment; None if it is not."""
     if variable := _ENVIRONMENT.search(objection):
@@ -174,8 +184,9 @@ def line_of_refusal(checkable: Checkable, search: SearchResult) -> Location | No
 
 
 def _not_imported(checkable: Checkable, search: SearchResult) -> str | None:
-    """Name what forward calls, and what is None in place of an optional import."""
-    if search.doubt is not None or not _CALLS_NONE.search(search.objection):
+    """Name what forward calls or asserts to be there, and what is None for want of an import."""
+    asserted = _ASSERTS_SOME.search(search.objection)
+    if search.doubt is not None or not (asserted or _CALLS_NONE.search(search.objection)):
         return None
     tree, _ = module_source(checkable.obj)
     _, known = _refused_line(checkable, search)
@@ -186,11 +197,17 @@ def _not_imported(checkable: Checkable, search: SearchResult) -> str | None:
         if isinstance(node, ast.ImportFrom | ast.Import)
         for alias in node.names
     }
-    line = search.reached[-1] if search.reached else 0
-    refused = (each for each in nodes if isinstance(each, ast.stmt) and each.lineno == line)
-    called = (_called(each) & imported for each in refused)
-    return next((name for names in called for name in names if known.get(name, "") is None), None)
+    if asserted:
+        named = {asserted[1]} & imported
+    else:
+        line = search.reached[-1] if search.reached else 0
+        refused = (each for each in nodes if isinstance(each, ast.stmt) and each.lineno == line)
+        named = {name for each in refused for name in _called(each) & imported}
+    return next((name for name in sorted(named) if known.get(name, "") is None), None)
 
+
+_ASSERTS_SOME = re.compile(r"AssertionError: assert (\w+) is not None")
+"""Matches the refusal where a name is None."""
 
 _CALLS_NONE = re.compile("'NoneType' object (is not callable|has no attribute)")
 """Matches the refusal of what calls None, or a function of it."""

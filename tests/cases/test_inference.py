@@ -571,6 +571,36 @@ def test_the_optional_dependency_that_forward_needs_is_named(
     assert finding.hint == f"install the optional dependency that provides `{missing}`"
 
 
+ASSERTS_KERNELS = """
+import torch
+
+try:
+    import fast_kernels as kernels
+except ImportError:
+    kernels = None
+
+
+class Gathered(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        assert kernels is not None
+        return kernels.gather(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+"""
+
+
+def test_an_optional_dependency_that_forward_asserts_is_named(write: Write) -> None:
+    write({"ops.py": ASSERTS_KERNELS})
+    (finding,) = check(check_options(paths=("ops.py",))).findings()
+    assert finding.message == (
+        "forward cannot run here: `kernels` is None, because its import failed"
+    )
+    assert finding.hint == "install the optional dependency that `kernels` needs"
+
+
 FILLED = """
 import torch
 
@@ -659,6 +689,18 @@ def test_what_no_argument_can_make_run_is_said(
     assert finding.rule == "GT002"
     assert finding.message.startswith(f"forward cannot run here: {lacking}")
     assert finding.hint == hint
+
+
+def test_a_backward_that_runs_on_cuda_alone_is_not_blamed(write: Write) -> None:
+    source = REFUSES.replace("LINE", "pass").replace("from no_such_package", "#")
+    raises = 'raise ValueError("expected a contiguous CUDA tensor")'
+    write({"ops.py": source.replace("return grad_output * 2.0, None", raises)})
+    (finding,) = check(check_options(paths=("ops.py",))).findings()
+    assert finding.rule == "GT002"
+    assert finding.message == (
+        "backward cannot run here: ValueError: expected a contiguous CUDA tensor"
+    )
+    assert "--device cuda" in str(finding.hint)
 
 
 def test_a_forward_without_arguments_has_no_case() -> None:

@@ -81,6 +81,9 @@ class Trial(msgspec.Struct, frozen=True):
         return replace(self, backward=False, doubt=why, reached=(_THROUGH,))
 
 
+IN_BACKWARD = "backward raises "
+"""What the doubt about arguments begins with for which backward raises an exception."""
+
 BEYOND_LINES = 10**8
 """A number that no line has; stages beyond forward's lines have this one and larger ones."""
 
@@ -240,7 +243,7 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
     except EngineLacksError:  # Arguments that avoid a missing name of the engine would hide it.
         return Trial(output=shape, backward=True, reached=(_THROUGH,), lacks=True)
     except Exception as error:
-        doubt = f"backward raises {summarize(error)}"
+        doubt = f"{IN_BACKWARD}{summarize(error)}"
         broken = library().contract(error) if isinstance(error, _OF_ARGUMENTS) else None
         if broken not in (None, "raised"):
             # Backward ran through; a gradient that it returned is wrong, those before it are not.
