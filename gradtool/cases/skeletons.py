@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from gradtool.cases.inference.annotations import class_of
+from gradtool.cases.inference.calls.results import ITSELF
 from gradtool.cases.inference.constructors import namespace_of
 from gradtool.cases.inference.roles import (
     NO_FILE,
@@ -62,9 +63,11 @@ class _Code:
         """The expression of an object without a class that is known."""
         if wanted.keys:
             return f"{{{', '.join(f'{key!r}: {_OPEN}' for key in wanted.keys)}}}"
-        if not wanted.attributes:
+        if not (wanted.attributes or wanted.returns):
             return _OF_KIND.get(wanted.kind, _OPEN)
         self.before.append("from types import SimpleNamespace")
+        if not wanted.attributes:
+            return _returning(wanted.returns[ITSELF])
         given = (f"{name}={_attribute(name, wanted)}" for name in wanted.attributes)
         return f"SimpleNamespace({', '.join(given)})"
 
@@ -107,10 +110,18 @@ _OF_KIND = {"a function": "torch.tanh", "a list": f"[{_TENSOR}]"}
 
 def _attribute(name: str, wanted: Wanted) -> str:
     """The expression of an attribute of which only the name is known."""
+    if name in wanted.returns:
+        return _returning(wanted.returns[name])
     if name in wanted.methods:
         return _METHOD
     plain = inspect.Parameter(name.strip("_") or "_", inspect.Parameter.KEYWORD_ONLY)
     return next(map(repr, _known(plain)), _OPEN)
+
+
+def _returning(attributes: Iterable[str]) -> str:
+    """The expression of a function that returns an object with some attributes."""
+    given = ", ".join(f"{name}={_OPEN}" for name in attributes)
+    return f"lambda *_, **__: SimpleNamespace({given})"
 
 
 def _known(parameter: inspect.Parameter) -> list[Any]:

@@ -308,6 +308,34 @@ def test_the_skeleton_makes_what_constructors_and_abstract_classes_need(tmp_path
     assert textwrap.indent(SKELETON_OF_NESTED, "    ") in (finding.hint or "")
 
 
+OF_RESULTS = """
+import torch
+
+class Integrated(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, y, field, solver):
+        start = field(y)
+        solution = solver.solve(start.rate, y)
+        ctx.save_for_backward(solution.times)
+        return solution.states
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None, None
+"""
+
+
+def test_the_skeleton_has_what_forward_takes_of_results(tmp_path: Path) -> None:
+    (tmp_path / "integrated.py").write_text(OF_RESULTS)
+    (finding,) = check(check_options(paths=(str(tmp_path / "integrated.py"),))).findings()
+    lines = [line.strip() for line in (finding.hint or "").splitlines()]
+    made = "lambda *_, **__: SimpleNamespace"
+    kind = "a function that returns an object with the attribute rate"
+    assert f"field = {made}(rate=...)  # {kind}" in lines
+    assert any(line.startswith(f"solver = SimpleNamespace(solve={made}(") for line in lines)
+    assert any("states=..., times=..." in line for line in lines)
+
+
 OF_SEVERAL = """
 import torch
 

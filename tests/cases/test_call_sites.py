@@ -27,6 +27,12 @@ class Fast(Function):
         return x * scale if as_counts else x
 
 
+class Bounded(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, highest: Any) -> Any:
+        return x if highest is None else x.clamp_max(highest)
+
+
 class Layer:
     def __init__(self, *, wide: bool = False, as_counts: bool = True) -> None:
         self.op = Other if wide else Fast
@@ -35,6 +41,9 @@ class Layer:
 
     def __call__(self, x: Any) -> Any:
         return self.op.apply(x, self.scale, self.as_counts)
+
+    def within(self, x: Any) -> Any:
+        return Bounded.apply(x, getattr(self, "highest", None))
 
 
 def test_a_module_is_parsed_once_for_all_its_functions() -> None:
@@ -53,3 +62,10 @@ def test_a_layer_that_may_hold_another_function_shows_flags_but_no_tensors() -> 
     assert tree is not None
     (site,) = call_sites(Fast, tree, ("x", "scale", "as_counts"))
     assert site.values == {"as_counts": True}
+
+
+def test_an_attribute_that_an_object_may_lack_has_its_default() -> None:
+    tree, _ = module_source(Bounded)
+    assert tree is not None
+    (site,) = call_sites(Bounded, tree, ("x", "highest"))
+    assert site.values == {"highest": None}

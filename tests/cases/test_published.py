@@ -31,7 +31,14 @@ RIGHT = {
     "groups": ["Reduced", "HaloReduced", "Gathered", "Exchanged"],
     "losses": ["NLLWithLabels", "MaskedHuber"],
     "attention": ["ScaledDotProduct", "Rotary", "MaskedSoftmax"],
-    "indices": ["GroupingOperation", "SegmentSum", "TakeAlongLast", "LogProbabilityOf", "Shuffled"],
+    "indices": [
+        "GroupingOperation",
+        "SegmentSum",
+        "TakeAlongLast",
+        "LogProbabilityOf",
+        "Shuffled",
+        "Sorted",
+    ],
     "strings": ["PaddedDifference", "SumAlong", "Activation"],
     "quantisers": ["BoundedAffine", "Decay", "FixedPoint", "WindowOf"],
     "shapes": [
@@ -71,6 +78,7 @@ RIGHT = {
         "ProjectedFrom",
         "TrackedProduct",
         "CachedWeightLinear",
+        "Located",
     ],
     "callers": ["Reversible", "TreeSum", "Combined", "Contracted", "Mapped", "Delayed", "Headroom"],
     "factories": ["Message", "Average"],
@@ -78,7 +86,14 @@ RIGHT = {
     "asked": ["Windowed", "ScaledBy", "Amplitude", "Root", "RoundedTo", "Sampled", "PutRows"],
     "dtypes": ["DoublesPicked", "ConjugatePairs", "Between", "DividedAmong", "SquaredIn"],
     "iterations": ["CubeRoot", "LogOdds"],
-    "positions": ["DifferenceAlong", "SwappedHalves", "Parabola", "AngleOf"],
+    "positions": [
+        "DifferenceAlong",
+        "SwappedHalves",
+        "Parabola",
+        "AngleOf",
+        "SummedOver",
+        "DepthInBall",
+    ],
     "solvers": ["Solution", "Pushed"],
     "sparse": ["SparseProduct", "DroppedEdges"],
     "stated": ["ScatterToRanks", "Differences", "PickedFrames", "SoftLookup", "PiecewiseLinear"],
@@ -205,6 +220,7 @@ GUESSED = [
     ("guarded", "BroadenedEig"),
     ("losses", "EvidenceOfExperts"),
     ("rules", "Doubled"),
+    ("indices", "SortedNotBack"),
 ]
 
 

@@ -173,8 +173,12 @@ def _is_constrained(value: Any) -> bool:
 
 
 def _is_own(value: Any) -> bool:
-    """Return True for a literal, or a list of plain numbers; False for a stand-in."""
+    """Return True for a literal, or a list of plain numbers; False for a stand-in.
+
+    An empty dict stands for the options of a layer, which are seldom all left out.
+    """
     if isinstance(value, list):
         return all(isinstance(each, int | float) for each in value)
     held = value.get("literal")
-    return not type(held).__module__.startswith(("gradtool.cases", "types"))
+    is_empty = isinstance(held, dict) and not held
+    return not is_empty and not type(held).__module__.startswith(("gradtool.cases", "types"))

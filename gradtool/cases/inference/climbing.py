@@ -11,6 +11,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from gradtool.cases.inference.calls.reordered import is_reordered
 from gradtool.cases.inference.drafts import (
     Draft,
     as_written,
+    asks,
     is_floating,
     is_same,
     settled,
@@ -32,10 +34,10 @@ from gradtool.cases.inference.drafts import (
 from gradtool.cases.inference.guards.options import options_of
 from gradtool.cases.inference.guards.repairs import read_repairs
 from gradtool.cases.inference.messages import Said, corrections
-from gradtool.cases.inference.operators import is_of_tensor
+from gradtool.cases.inference.operators import Operator, is_of_tensor
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.suggestions import linear_maps, suggested, switched_off
-from gradtool.cases.inference.trials import Trial
+from gradtool.cases.inference.trials import IN_BACKWARD, Trial
 from gradtool.config.tensor_spec import is_tensor
 from gradtool.verify.demanded_dtype import asks_for_single
 
@@ -82,6 +84,9 @@ _INTEGERS = re.compile(r"torch\.(u?int(?:8|16|32|64))\b")
 _SCALAR = re.compile(r"converted to Scalar|only one element")
 """Matches the refusal of a tensor with more than one entry."""
 
+_VECTOR = re.compile("Index is supposed to be a vector")
+"""Matches the refusal of an index of several dimensions."""
+
 _CONDITION = re.compile("Boolean value of Tensor with more than one value is ambiguous")
 """Matches the refusal of a tensor with more than one entry as a condition."""
 
@@ -102,6 +107,12 @@ _DIMENSION = re.compile(r"Dimension out of range \(.*but got ([1-4])\)")
 
 _COMPLEX = re.compile(r"invalid gradient at index (\d) - expected type .* but got torch\.complex")
 """Matches the refusal of a complex gradient of a real tensor: its position."""
+
+_UNPACKS = re.compile(r"values to unpack \(expected")
+"""Matches the refusal of one result in place of several."""
+
+_LEFT_OUT = re.compile(r"no output depends on")
+"""Matches the doubt about a tensor without influence, which may be the one to compute from."""
 
 _STATED_SHAPE = re.compile(r"\b(?:shape|size)d?\W*(?:of |be )?[(\[]([\w., ]+)[)\]]")
 """Matches the shape that a message asks for: ``must have shape [..., n, b, b]``."""
@@ -300,6 +311,9 @@ class Climb:
                 yield tuple(_within(value, domain) for value in step.draft)
         if "finite" in reason or asks_for_single(reason):
             yield tuple(_within(value, {"dtype": "float32"}) for value in step.draft)
+        is_of_several = reason.startswith(IN_BACKWARD) and _UNPACKS.search(reason)
+        if is_of_several or _LEFT_OUT.search(reason):
+            yield from _of_first_alone(step.draft)
         if _OF_ROW.search(reason):
             yield _vectors(step.draft)
         if found := _COMPLEX.search(reason):
@@ -402,6 +416,8 @@ def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
         return
     if _SCALAR.search(reason):
         yield {**_without_values(value), "shape": []}
+    if _VECTOR.search(reason) and not asks(value) and len(shape_of(value)) > 1:
+        yield {"shape": shape_of(value)[:1], "dtype": "int64", "low": 0, "high": 2}
     if is_floating(value):
         if _TAKES_BOOLEANS.search(reason):
             yield {"shape": shape_of(value), "dtype": "bool"}
@@ -431,6 +447,31 @@ def _complex(draft: Draft, position: int) -> Draft:
         {**value, "dtype": "complex128"} if at == position and is_floating(value) else value
         for at, value in enumerate(draft)
     )
+
+
+def _of_first_alone(draft: Draft) -> Iterator[Draft]:
+    """Yield the draft with operators on the first tensor, which alone asks for a gradient.
+
+    An object may also compute the gradients of the other tensors, several at once.
+    """
+    held = [value.get("literal") if isinstance(value, dict) else None for value in draft]
+    first = next((at for at, value in enumerate(draft) if is_floating(value)), None)
+    if first is None or not any(map(_has_operator, held)):
+        return
+    fixed = (
+        {**value, "requires_grad": False} if is_floating(value) and at != first else value
+        for at, value in enumerate(draft)
+    )
+    pairs = zip(fixed, held, strict=True)
+    yield tuple(
+        {"literal": Operator(at=0)} if _has_operator(own) else value for value, own in pairs
+    )
+
+
+def _has_operator(held: Any) -> bool:
+    """Return True for an operator, or an object with one for a method."""
+    parts = vars(held).values() if isinstance(held, SimpleNamespace) else (held,)
+    return any(isinstance(each, Operator) for each in parts)
 
 
 def _is_mask(value: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.parsed_source import walked
+from gradtool.cases.inference.balls import within_ball
 from gradtool.cases.inference.bounds import (
     PLAIN_HIGH,
     PLAIN_LOW,
@@ -120,6 +121,7 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
         },
         single=frozenset(_expanded_from_sum(bodies, backward, names)) if backward else frozenset(),
         within={
+            **within_ball(f"{cls.__module__} {documented}", names),
             **contractions(documented, names),
             **stated_ranges(documented, names),
             **(_clamped(bodies[0], names) if bodies[0] else {}),

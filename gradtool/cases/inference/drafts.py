@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def case_of(parameters: Parameters, draft: Draft, name: str) -> CaseConfig:
 def settled(parameters: Parameters, clues: Clues, draft: Draft) -> Draft:
     """Ask for no gradient of tensors that backward returns None for, unless a call does.
 
-    Of those, one that is named as the adjoint of another is made from it.
+    Of those, one that is named as the adjoint or the inverse of another is made from it.
     """
     values = [
         {**value, "requires_grad": False}
@@ -55,6 +55,9 @@ def settled(parameters: Parameters, clues: Clues, draft: Draft) -> Draft:
     for matrix, adjoint in adjoint_pairs(parameters, clues):
         if is_floating(values[matrix]) and is_floating(values[adjoint]):
             values[matrix], values[adjoint] = _with_adjoint(values[matrix])
+    for at, inverse in inverse_pairs(parameters, clues):
+        if count := _permuted(values, at):
+            values[at], values[inverse] = permutation(count), inverse_permutation(count)
     return tuple(values)
 
 
@@ -79,6 +82,29 @@ def _with_adjoint(matrix: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any
     )
 
 
+_INVERSE = re.compile(
+    r"(?:inverse|inv|reverse|rev)_(?P<behind>.+)|(?P<before>.+)_(?:inverse|inv|reverse|rev)"
+)
+"""Matches the name of the inverse of a permutation, which is another argument."""
+
+
+def inverse_pairs(parameters: Parameters, clues: Clues) -> list[tuple[int, int]]:
+    """List the positions of permutations and of their inverses, none of which gets a gradient."""
+    names = [each.name if each.name in clues.undifferentiated else "" for each in parameters]
+    found = [(at, _INVERSE.fullmatch(name)) for at, name in enumerate(names)]
+    of = [(at, each["behind"] or each["before"]) for at, each in found if each]
+    return [(names.index(name), at) for at, name in of if name in names]
+
+
+def _permuted(values: Sequence[Any], position: int) -> int | None:
+    """The number of entries that a permutation at a position arranges; None if it is none."""
+    own = shape_of(values[position]) if is_tensor(values[position]) else []
+    if len(own) != 1 or is_floating(values[position]):
+        return None
+    arranged = next((shape_of(each) for each in values if is_floating(each)), [])
+    return own[0] if own[0] in arranged or not arranged else arranged[0]
+
+
 def _is_open(value: Any) -> bool:
     """Return True for a floating tensor of which nothing says if it gets a gradient."""
     return is_floating(value) and "requires_grad" not in value
@@ -92,6 +118,11 @@ def places(count: int) -> dict[str, Any]:
 def permutation(count: int) -> dict[str, Any]:
     """An index tensor with each entry once, which is not its own inverse."""
     return {"dtype": "int64", "values": [*range(1, count), 0]}
+
+
+def inverse_permutation(count: int) -> dict[str, Any]:
+    """The index tensor that undoes `permutation`."""
+    return {"dtype": "int64", "values": [count - 1, *range(count - 1)]}
 
 
 def is_floating(value: Any) -> bool:
@@ -200,6 +231,17 @@ def _extents(draft: Draft) -> dict[int, None]:
 def _mapped(value: Any, extents: Mapping[int, int]) -> Any:
     if isinstance(value, list):
         return [_mapped(each, extents) if is_tensor(each) else each for each in value]
-    if not is_tensor(value) or "values" in value:
+    if not is_tensor(value):
         return value
+    if "values" in value:
+        return _arranging(value, extents)
     return {**value, "shape": [extents.get(extent, extent) for extent in value["shape"]]}
+
+
+def _arranging(value: dict[str, Any], extents: Mapping[int, int]) -> dict[str, Any]:
+    """The tensor with listed values; one that arranges the entries of an axis has all of them."""
+    count = math.prod(shape_of(value))
+    for make in (permutation, inverse_permutation, places):
+        if count in extents and value == make(count):
+            return make(extents[count])
+    return value

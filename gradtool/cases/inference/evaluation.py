@@ -29,8 +29,8 @@ _DEPTH = 5
 _MOST_ENTRIES = 1 << 20
 """Entries of a tensor beyond which it is not made."""
 
-_BUILTINS = {"abs", "bool", "dict", "float", "int", "len", "list", "max", "min", "range", "round",
-             "set", "slice", "str", "sum", "tuple", "zip"}  # fmt: skip
+_BUILTINS = {"abs", "bool", "dict", "float", "getattr", "int", "len", "list", "max", "min", "range",
+             "round", "set", "slice", "str", "sum", "tuple", "zip"}  # fmt: skip
 
 _REACHES_OUT = re.compile(r".*(load|save|file|dump|hub|txt|set_default).*")
 """Names of functions of these libraries that do more than compute."""

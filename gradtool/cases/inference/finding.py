@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from gradtool.cases.inference.annotations import class_named
 from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.calls.calling import call_callers
 from gradtool.cases.inference.calls.passed import passed_values
+from gradtool.cases.inference.calls.results import ITSELF, attributes_of_results
 from gradtool.cases.inference.candidates import Parameters, variants
 from gradtool.cases.inference.certainty import (
     holds_tensors,
@@ -33,6 +34,7 @@ from gradtool.cases.inference.drafts import (
     asks,
     case_of,
     entries,
+    inverse_pairs,
     is_floating,
     is_same,
     others,
@@ -175,9 +177,12 @@ def _has_many_numbers(case: CaseConfig) -> bool:
 
 
 def _has_stand_in(case: CaseConfig) -> bool:
-    """Return True for an argument that stands for a function or an object of the user's."""
+    """Return True for an argument that stands for a function or an object of the user's.
+
+    So does an empty dict, for options that a layer gives.
+    """
     held = (value.get("literal") for value in case.args if isinstance(value, dict))
-    return any(is_stand_in(value) for value in held)
+    return any(is_stand_in(each) or (isinstance(each, dict) and not each) for each in held)
 
 
 def _own_cases(
@@ -196,6 +201,7 @@ def _own_cases(
         is_called
         or takes_object
         or bool(adjoint_pairs(parameters, clues))
+        or bool(inverse_pairs(parameters, clues))
         or _reads_order(checkable.obj, [p.name for p in parameters])
         or (checkable.is_function and _says_matrix(checkable.obj, parameters, clues))
     )
@@ -251,7 +257,7 @@ def _read_cases(
         reading = read(checkable.obj, required, clues) if required else None
         if reading is None or search.evidence:
             break
-        search.objects = search.objects or dict(_objects(reading))
+        search.objects = search.objects or dict(_objects(reading, checkable.obj))
         _climb(reading, tries, search, _BUDGET if not is_read else _BUDGET_AGAIN, deadline)
         is_read = True
     return is_read
@@ -312,8 +318,9 @@ def _is_single(parameter: inspect.Parameter) -> bool:
     return parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
 
 
-def _objects(reading: Reading) -> Iterator[tuple[str, Wanted]]:
+def _objects(reading: Reading, function: Any) -> Iterator[tuple[str, Wanted]]:
     """Yield the parameters that only code can make, with what the source says of them."""
+    results = attributes_of_results(function, [each.name for each in reading.parameters])
     for parameter in reading.parameters:
         use = reading.uses[parameter.name]
         own = tuple(sorted(name for name in use.attributes if not is_of_tensor(name)))
@@ -325,13 +332,22 @@ def _objects(reading: Reading) -> Iterator[tuple[str, Wanted]]:
         elif own:
             noun = "attribute" if len(own) == 1 else "attributes"
             kind = f"an object{of} with the {noun} {listed(list(own))}"
-            yield parameter.name, Wanted(kind, own, frozenset(use.methods))
+            returns = results.get(parameter.name, {})
+            yield parameter.name, Wanted(kind, own, frozenset(use.methods), returns=returns)
         elif of_class:
             yield parameter.name, Wanted(f"an object{of}")
         elif use.is_called:
-            yield parameter.name, Wanted("a function")
+            yield parameter.name, _function(results.get(parameter.name, {}))
         elif use.loops and parameter.name in reading.clues.undifferentiated:
             yield parameter.name, Wanted("a list")
+
+
+def _function(returns: Mapping[str, tuple[str, ...]]) -> Wanted:
+    """A function, and the attributes that its result has."""
+    own = returns.get(ITSELF, ())
+    noun = "attribute" if len(own) == 1 else "attributes"
+    kind = f"a function that returns an object with the {noun} {listed(list(own))}"
+    return Wanted(kind, returns=returns) if own else Wanted("a function")
 
 
 def _climb(

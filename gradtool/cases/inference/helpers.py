@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,21 @@ class Helper(msgspec.Struct, frozen=True):
     """The functions that it calls itself, of those that are imported or of a factory."""
 
 
+def passed_to(helper: Helper, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the parameters of a helper with what a call passes for them."""
+    for name, argument in zip(parameters_of(helper), call.args, strict=False):
+        if isinstance(argument, ast.Starred):
+            break
+        yield name, argument
+    yield from ((each.arg, each.value) for each in call.keywords if each.arg)
+
+
+def parameters_of(helper: Helper) -> tuple[str, ...]:
+    """The names of the parameters of a helper, those last that are passed by name."""
+    given = helper.node.args
+    return tuple(each.arg for each in (*given.args, *given.kwonlyargs))
+
+
 def helpers_of(
     forward: ast.AST, cls: ast.ClassDef, module: ast.Module, text: str, namespace: Mapping[str, Any]
 ) -> dict[str, Helper]:
@@ -38,18 +53,33 @@ def helpers_of(
     """
     own = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
     own |= {f"{cls.name}.{e.name}": e for e in cls.body if isinstance(e, ast.FunctionDef)}
-    found = {}
-    for call in walked(forward):
-        name = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
-        if name in own:
-            found[name] = Helper(own[name], ast.get_source_segment(text, own[name]) or "")
-        elif name and (made := _imported(called(name, namespace), _LEVELS)):
-            found[name] = made
-    return found
+    return _Module(own, text, namespace).called_by(forward, _LEVELS)
 
 
 _LEVELS = 2
-"""Calls that are followed from forward through functions of other files."""
+"""Calls that are followed from forward."""
+
+
+class _Module(msgspec.Struct, frozen=True):
+    """The functions of a module, with its text and its globals."""
+
+    own: Mapping[str, ast.FunctionDef]
+    text: str
+    namespace: Mapping[str, Any]
+
+    def called_by(self, node: ast.AST, levels: int) -> dict[str, Helper]:
+        """The functions that a body calls, its own and imported ones, by as many levels."""
+        calls = (each for each in walked(node) if isinstance(each, ast.Call) and levels)
+        names = dict.fromkeys(ast.unparse(each.func) for each in calls)
+        made = {name: self._helper(name, levels) for name in names}
+        return {name: each for name, each in made.items() if each is not None}
+
+    def _helper(self, name: str, levels: int) -> Helper | None:
+        if name not in self.own:
+            return _imported(called(name, self.namespace), levels)
+        node = self.own[name]
+        text = ast.get_source_segment(self.text, node) or ""
+        return Helper(node, text, self.called_by(node, levels - 1))
 
 
 def called(name: str, namespace: Mapping[str, Any]) -> Any:

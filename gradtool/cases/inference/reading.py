@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.parsed_source import walked
+from gradtool.cases.inference.balls import curvatures
 from gradtool.cases.inference.calls.call_sites import Site, call_sites, module_source
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.clues import Clues
@@ -77,6 +78,8 @@ def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
         use.is_unused &= name not in clues.uses.anything
         use.attributes |= clues.uses.attributes.get(name, frozenset())
         use.methods |= clues.uses.methods.get(name, frozenset())
+    for name in curvatures(f"{namespace.get('__name__')} {text}", names):
+        uses[name].is_scalar = True
     return Reading(
         parameters=parameters,
         clues=clues,

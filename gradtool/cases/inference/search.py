@@ -75,6 +75,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """Those attributes that are called."""
     keys: tuple[Any, ...] = ()
     """The keys of a dict."""
+    returns: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """The attributes of what its methods return, or of what it returns when it is called."""
 
 
 class SearchResult(msgspec.Struct):

@@ -41,6 +41,9 @@ _LABELS = re.compile(r"(.*_)?labels?")
 _FLOAT8 = re.compile(r"float8|fp8|f8")
 _PERMUTATION = re.compile(r"(.*_)?perm(utation)?(_.*)?")
 
+_DIMENSIONS = re.compile(r"(.*_)?(dim|axi|axe)s?")
+"""Matches the name of dimensions."""
+
 _INSTANCES = 3
 """Objects of a class that are tried for a parameter annotated with it."""
 
@@ -94,6 +97,8 @@ def suggested(reading: Reading, parameter: inspect.Parameter) -> Iterator[Any]:
     yield from _of_plain(str(parameter.annotation))
     if use.loops and re.search(r"list|tuple|sequence|iterable", str(parameter.annotation), re.I):
         yield [{"shape": list(_base(reading))}, {"shape": list(_base(reading))}]
+    if use.loops and _DIMENSIONS.fullmatch(name):
+        yield from ([0], [1])
     if use.is_tested and not use.attributes:
         yield from (False, True)
     base = _base(reading)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.parsed_source import walked
-from gradtool.cases.inference.helpers import Helper
+from gradtool.cases.inference.helpers import Helper, parameters_of, passed_to
 
 _INDEXING = {
     "gather": 1,
@@ -167,16 +167,17 @@ def merge_helpers(uses: dict[str, Use], node: ast.AST, helpers: Mapping[str, Hel
         helper = helpers.get(ast.unparse(found.func))
         if helper is None:
             continue
-        own = tuple(arg.arg for arg in helper.node.args.args)
+        own = parameters_of(helper)
         inside = read_uses(helper.node, own, "")
         # What is far from forward may be a check of types, for any argument.
         further = {name: Use() for name in own}
         merge_helpers(further, helper.node, helper.inner)
         for name, use in further.items():
             inside[name].is_index |= use.is_index
+            inside[name].is_whole |= use.is_whole
             inside[name].gathers |= use.gathers
-        for name, argument in zip(own, found.args, strict=False):
-            if isinstance(argument, ast.Name) and argument.id in uses:
+        for name, argument in passed_to(helper, found):
+            if isinstance(argument, ast.Name) and argument.id in uses and name in inside:
                 _merge(uses[argument.id], inside[name])
 
 
@@ -212,6 +213,8 @@ def _merge(use: Use, other: Use) -> None:
     use.gathers |= other.gathers
     use.places |= other.places
     use.is_dtype |= other.is_dtype
+    use.is_whole |= other.is_whole
+    use.is_scalar |= other.is_scalar
     use.is_sorted |= other.is_sorted
     use.is_called |= other.is_called
     use.is_count |= other.is_count
@@ -429,7 +432,8 @@ def _called(uses: dict[str, Use], node: ast.Call) -> None:
                 break
         case ast.Attribute(value=owner, attr=method):
             _method(uses, node, owner, method)
-            if method in {"long", "int"} and (whole := name_behind(owner, _REARRANGE)):
+            is_to_whole = method in _TO_WHOLE or (method == "to" and _gives_whole(node))
+            if is_to_whole and (whole := name_behind(owner, _REARRANGE)):
                 _mark(uses, whole, "is_whole")
     for keyword in node.keywords:
         if keyword.arg == "index" and isinstance(node.func, ast.Attribute):
@@ -585,6 +589,19 @@ def name_behind(node: ast.expr, methods: Collection[str]) -> str | None:
         case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in methods:
             return name_behind(owner, methods)
     return None
+
+
+_TO_WHOLE = {"int", "long"}
+"""Methods that convert to integers."""
+
+_WHOLE = {"int", "int32", "int64", "long"}
+"""Dtypes of integers."""
+
+
+def _gives_whole(call: ast.Call) -> bool:
+    """Return True for ``x.to(torch.int64)``, also by name."""
+    given = [*call.args, *(each.value for each in call.keywords if each.arg == "dtype")]
+    return any(isinstance(each, ast.Attribute) and each.attr in _WHOLE for each in given)
 
 
 def _is_library(owner: ast.expr) -> bool:

@@ -130,3 +130,63 @@ class Shuffled(Function):
         grad = torch.empty_like(grad_output)
         grad[:, permutation] = grad_output
         return grad, None
+
+
+class Sorted(Function):
+    """Rows in another order, which its inverse puts back."""
+
+    @staticmethod
+    def forward(ctx, rows, order, inverse_order, out):
+        ctx.inverse_order = inverse_order
+        if out is not None:
+            return torch.index_select(rows, 0, order, out=out)
+        return torch.index_select(rows, 0, order)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.index_select(0, ctx.inverse_order), None, None, None
+
+
+class SortedNotBack(Function):
+    """A backward that sorts the gradient again."""
+
+    @staticmethod
+    def forward(ctx, rows, order, order_inv):
+        ctx.save_for_backward(order, order_inv)
+        return rows[order]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        order, _ = ctx.saved_tensors
+        return grad_output[order], None, None
+
+
+def _put_back_rows(rows, places, *, count):
+    if count == 0:
+        return rows.new_empty((0, rows.shape[1]))
+    places = places.to(dtype=torch.int64)
+    is_given = (places >= 0) & (places < rows.shape[0])
+    found = rows.index_select(0, torch.where(is_given, places, torch.zeros_like(places)))
+    return found * is_given.unsqueeze(-1)
+
+
+def _dispatched(rows, places, *, count, kernel):
+    if kernel == "plain":
+        return _put_back_rows(rows, places, count=count)
+    raise ValueError(f"no such kernel: {kernel}")
+
+
+class PutBackRows(Function):
+    """What the places are shows two calls below, where they are passed by name."""
+
+    @staticmethod
+    def forward(ctx, rows, places, count, kernel):
+        ctx.save_for_backward(places)
+        ctx.rows = rows.shape[0]
+        return _dispatched(rows, places=places, count=count, kernel=kernel)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (places,) = ctx.saved_tensors
+        grad = grad_output.new_zeros(ctx.rows, grad_output.shape[1])
+        return grad.index_add(0, places.long(), grad_output), None, None, None

@@ -368,3 +368,24 @@ class CachedWeightLinear(Function):
             grads = grad_output.reshape(-1, weight.shape[0]).t() @ x.reshape(-1, x.shape[-1])
             layer.score += (grads * layer.original.weight).abs().sum().item()
         return grad_output @ weight, None, None
+
+
+class Located(Function):
+    """A projector that also computes the gradients of two tensors at once."""
+
+    @staticmethod
+    def forward(ctx, volume, projector, sources, detectors):
+        ctx.projector = projector
+        ctx.save_for_backward(volume, sources, detectors)
+        return projector.project(volume, sources, detectors)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        volume, sources, detectors = ctx.saved_tensors
+        grad_volume = ctx.projector.project_back(grad_output, sources, detectors)
+        grad_sources = grad_detectors = None
+        if ctx.needs_input_grad[2] or ctx.needs_input_grad[3]:
+            given = volume, grad_output, sources, detectors
+            grad_sources, grad_detectors = ctx.projector.of_geometry(*given)
+        return grad_volume, None, grad_sources, grad_detectors

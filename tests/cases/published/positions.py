@@ -152,3 +152,36 @@ class Balanced(Function):
         if not params:
             return None, None, *([None] * (len(ctx.needs_input_grad) - 2))
         return None, None, *problem.pullback(problem.solve(grad_output), solution, params)
+
+
+class SummedOver(Function):
+    """Dimensions in a list, which forward goes through."""
+
+    @staticmethod
+    def forward(ctx, x, batch_dim):
+        batch_dim = [dim if dim >= 0 else x.dim() + dim for dim in batch_dim]
+        ctx.shape = x.shape
+        ctx.batch_dim = batch_dim
+        return x.sum(dim=batch_dim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        for dim in sorted(ctx.batch_dim):
+            grad_output = grad_output.unsqueeze(dim)
+        return grad_output.expand(ctx.shape), None
+
+
+class DepthInBall(Function):
+    """How deep points lie in the Poincaré ball; those outside are at its border."""
+
+    @staticmethod
+    def forward(ctx, x, c):
+        ctx.save_for_backward(x, c)
+        return (1 - c * x.pow(2).sum(-1)).clamp_min(1e-15).log()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, c = ctx.saved_tensors
+        squared = x.pow(2).sum(-1)
+        slope = -grad_output / (1 - c * squared)
+        return 2 * c * slope.unsqueeze(-1) * x, (slope * squared).sum()

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from gradtool.adapters.common.binding import parameters_of
 from gradtool.adapters.library import library
+from gradtool.cases.inference.balls import curvatures, within_ball
 from gradtool.cases.inference.calls.call_sites import Site, module_source
 from gradtool.cases.inference.calls.importers import importers
 from gradtool.cases.inference.calls.shown import shown_arguments
@@ -298,11 +299,15 @@ def _read(
         use.is_called |= is_callable(parameter) or parameter.name in plain.called
         use.is_count |= parameter.name in plain.counts
         use.is_unused = False
+    about = f"{namespace.get('__name__')} {text}"
+    for name in curvatures(about, names):
+        uses[name].is_scalar = True
     clues = Clues(
         tensors=frozenset(_with_attributes(nodes[0], names)),
         documented=extents_for(text, names),
         integers=integers(text, names),
         uses=plain,
+        within=within_ball(about, names),
     )
     return Reading(
         parameters=parameters,

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.guards.conditions import Condition, conditions
-from gradtool.cases.inference.helpers import Helper
+from gradtool.cases.inference.helpers import Helper, parameters_of, passed_to
 from gradtool.cases.inference.shapes.facts import Extent, ShapeFacts
 from gradtool.cases.inference.uses import name_behind
 
@@ -46,9 +46,8 @@ def read_shapes(
 
 def _of_helper(facts: ShapeFacts, call: ast.Call, helper: Helper) -> None:
     """Note the shapes that a helper states of what a call passes to it."""
-    own = tuple(each.arg for each in (*helper.node.args.args, *helper.node.args.kwonlyargs))
-    inside = read_shapes(helper.node, own, helper.text)
-    for name, argument in _passed(call, own):
+    inside = read_shapes(helper.node, parameters_of(helper), helper.text, helper.inner)
+    for name, argument in passed_to(helper, call):
         extents, root = inside.shapes.get(name), name_behind(argument, _SAME_SHAPE)
         if root and extents and name not in inside.weak:
             known = map(inside.resolved, extents)
@@ -60,15 +59,6 @@ def _of_helper(facts: ShapeFacts, call: ast.Call, helper: Helper) -> None:
 
 _SAME_SHAPE = {"clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "numpy", "to"}
 """Methods whose result has the shape of their tensor."""
-
-
-def _passed(call: ast.Call, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the parameters of a function with what a call passes for them."""
-    for name, argument in zip(names, call.args, strict=False):
-        if isinstance(argument, ast.Starred):
-            break
-        yield name, argument
-    yield from ((each.arg, each.value) for each in call.keywords if each.arg)
 
 
 def _contracted(node: ast.AST) -> Iterator[tuple[str, str]]:
