@@ -83,7 +83,7 @@ _OF_NN = frozenset(
 
 _OF_TOP_LEVEL = frozenset(
     """
-    _log_softmax_backward_data _softmax_backward_data
+    _grouped_mm _log_softmax_backward_data _softmax_backward_data
     affine_grid_generator alpha_dropout alpha_dropout_ batch_norm
     binary_cross_entropy_with_logits constant_pad_nd convolution cosine_embedding_loss ctc_loss
     dropout dropout_ embedding fake_quantize_per_channel_affine fake_quantize_per_tensor_affine

@@ -120,6 +120,24 @@ TOP_LEVEL = """
     t.ops.aten.native_dropout_backward(t.ones(2), t.tensor([True, False]), 2.0)
     t._softmax_backward_data(t.arange(6.0).reshape(2, 3), t.ones(2, 3) / 3, 1, t.float32)
     t._log_softmax_backward_data(t.arange(6.0).reshape(2, 3), t.zeros(2, 3) - 0.5, -1, t.float32)
+    f.grouped_mm(t.ones(8, 4) / 3, t.arange(32.0).reshape(2, 4, 4), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.arange(32.0).reshape(4, 8), t.ones(8, 4), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.arange(32.0).reshape(2, 4, 4), t.ones(4, 8), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.arange(32.0).reshape(2, 4, 4), t.ones(2, 4, 8).transpose(1, 2).mT)
+    f.grouped_mm(t.ones(8, 4), t.ones(2, 4, 4), offs=t.tensor([3, 5]).int())[:5]
+    t._grouped_mm(t.ones(8, 4).bfloat16(), t.ones(2, 4, 8).bfloat16(), t.tensor([0, 8]).int())
+    f.grouped_mm(t.ones(8, 4).double(), t.ones(2, 4, 4), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.ones(4), t.ones(2, 4, 4), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.ones(8, 4), t.ones(2, 4, 4))
+    f.grouped_mm(t.ones(8, 4), t.ones(2, 8, 4), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.ones(8, 6), t.ones(2, 6, 4), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.ones(1, 1).expand(8, 4), t.ones(2, 4, 4), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.ones(8, 4), t.ones(2, 4, 4), offs=t.tensor([3, 8]))
+    f.grouped_mm(t.ones(8, 4), t.ones(2, 4, 4), offs=t.tensor([[3, 8]]).int())
+    f.grouped_mm(t.ones(8, 4), t.ones(3, 4, 4), offs=t.tensor([3, 8]).int())
+    f.grouped_mm(t.ones(2, 4, 8), t.ones(3, 8, 4))
+    f.grouped_mm(t.ones(8, 4), t.ones(2, 4, 4), offs=t.tensor([3, 8]).int(), bias=t.ones(4))
+    f.grouped_mm(t.ones(2, 4, 4), t.ones(2, 4, 4), out_dtype=t.bfloat16)
 """
 
 SAMPLING = """

@@ -15,6 +15,7 @@ from gradtool.engine.nn._top_level._dropouts import (
     feature_dropout_,
     native_dropout,
 )
+from gradtool.engine.nn._top_level._grouped import _grouped_mm
 from gradtool.engine.nn._top_level._layers import (
     affine_grid_generator,
     constant_pad_nd,
@@ -64,7 +65,7 @@ from gradtool.engine.nn._top_level._softmax import (
 )
 
 __all__ = [
-    "_log_softmax_backward_data", "_softmax_backward_data",
+    "_grouped_mm", "_log_softmax_backward_data", "_softmax_backward_data",
     "affine_grid_generator", "alpha_dropout", "alpha_dropout_", "batch_norm",
     "binary_cross_entropy_with_logits", "constant_pad_nd", "convolution",
     "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding",

@@ -26,7 +26,7 @@ REASONS: dict[str, str] = {
             special.zeta nn.functional.fractional_max_pool2d
             nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_pool3d
             nn.functional.fractional_max_pool3d_with_indices nn.functional.linear_cross_entropy
-            Tensor.resize _unique _unique2
+            nn.functional.grouped_mm Tensor.resize _unique _unique2
             """,
         "it makes a tensor of no other": """
             arange empty empty_like empty_permuted empty_strided eye full full_like linspace
