@@ -118,6 +118,7 @@ WITHOUT_VERDICT = {
 
 AT_ONE_SHAPE = [
     "options::DivisibleBlocks",
+    "shapes::GroupedProduct",
     "operators::FrozenProduct",
     "operators::OffloadedCall",
     "operators::SolvedBySolver",

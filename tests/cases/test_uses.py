@@ -38,3 +38,20 @@ def test_uses_are_read_in_what_a_helper_calls() -> None:
     uses = read_uses(forward, ("x", "i"), "")
     merge_helpers(uses, forward, {"summed": Helper(outer, "", {"pick": Helper(inner, "")})})
     assert (uses["x"].is_index, uses["i"].is_index) == (False, True)
+
+
+def test_the_extent_that_becomes_a_number_makes_no_index() -> None:
+    source = "def forward(ctx, x, at): return x.reshape(int(x.shape[0]), -1)[:, int(at[0])]"
+    (forward,) = ast.parse(source).body
+    uses = read_uses(forward, ("x", "at"), "")
+    assert (uses["x"].is_index, uses["at"].is_index) == (False, True)
+
+
+def test_what_is_passed_by_name_is_followed() -> None:
+    source = "def kept(rows, *, places): return rows[places.to(dtype=torch.int64)]"
+    (helper,) = ast.parse(source).body
+    (forward,) = ast.parse("def forward(ctx, x, i): return kept(x, places=i)").body
+    assert isinstance(helper, ast.FunctionDef)
+    uses = read_uses(forward, ("x", "i"), "")
+    merge_helpers(uses, forward, {"kept": Helper(helper, "")})
+    assert (uses["x"].is_whole, uses["i"].is_whole) == (False, True)

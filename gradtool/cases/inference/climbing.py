@@ -190,7 +190,8 @@ class Climb:
         """The step that leads on from the best one, or else from one that a correction overcame."""
         if best.trial.lacks:
             return self._otherwise() or self._higher(best)
-        onward = self._repaired(best) or self._corrected(best) or self._higher(best)
+        onward = self._in_single(best) or self._repaired(best) or self._corrected(best)
+        onward = onward or self._higher(best)
         return onward or self._otherwise()
 
     def _otherwise(self) -> Step | None:
@@ -232,6 +233,19 @@ class Climb:
             return None
         self._tried.add(key)
         return Step(draft, self._attempt(draft), site)
+
+    def _in_single(self, start: Step) -> Step | None:
+        """The step with float32 tensors, if the refusal asks for these, and the next one does not.
+
+        It counts as progress: a library refuses the dtype and the shapes at the same line.
+        """
+        if not asks_for_single(start.trial.refusal or ""):
+            return None
+        draft = tuple(_within(value, {"dtype": "float32"}) for value in start.draft)
+        step = self._step(draft, start.site)
+        if step is None or asks_for_single(step.trial.refusal or ""):
+            return None
+        return replace(step, is_corrected=True)
 
     def _repaired(self, start: Step) -> Step | None:
         """The step that meets all that the guard states which refused `start`; None without one.
@@ -316,6 +330,8 @@ class Climb:
             yield from _of_first_alone(step.draft)
         if _OF_ROW.search(reason):
             yield _vectors(step.draft)
+        for rank in _RANK.findall(reason):
+            yield _of_rank(step.draft, int(rank))
         if found := _COMPLEX.search(reason):
             yield _complex(step.draft, int(found[1]))
         said = step.trial.refusal or ""
@@ -503,6 +519,14 @@ def _vectors(draft: Draft) -> Draft:
     return tuple(
         {**_without_values(value), "shape": shape_of(value)[-1:]} if is_floating(value) else value
         for value in draft
+    )
+
+
+def _of_rank(draft: Draft, rank: int) -> Draft:
+    """The draft with as many dimensions in each tensor that asks for a gradient."""
+    shape = list(_EXTENTS[:rank])
+    return tuple(
+        {**_without_values(value), "shape": shape} if asks(value) else value for value in draft
     )
 
 

@@ -427,7 +427,7 @@ def _called(uses: dict[str, Use], node: ast.Call) -> None:
                     _mark(uses, argument.id, "is_count")
         case ast.Name(id="int") if len(node.args) == 1:
             for name in _names(node.args[0]):
-                if isinstance(node.args[0], ast.Subscript) and not _is_float(node.args[0]):
+                if _is_entry(node.args[0]) and not _is_float(node.args[0]):
                     _mark(uses, name, "is_index")
                 break
         case ast.Attribute(value=owner, attr=method):
@@ -443,6 +443,14 @@ def _called(uses: dict[str, Use], node: ast.Call) -> None:
                 uses[keyword.value.id].is_dtype = True
             elif keyword.arg == "generator":
                 uses[keyword.value.id].is_generator = True
+
+
+def _is_entry(node: ast.expr) -> bool:
+    """Return True for ``x[0]``, but not for the extent ``x.shape[0]``."""
+    match node:
+        case ast.Subscript(value=ast.Attribute(attr="shape" | "strides")):
+            return False
+    return isinstance(node, ast.Subscript)
 
 
 def _is_float(node: ast.expr) -> bool:

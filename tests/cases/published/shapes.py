@@ -273,3 +273,18 @@ class SmoothedRows(Function):
             (total * x).sum(1),
             (total * before).sum(1),
         )
+
+
+class GroupedProduct(Function):
+    """A product that takes single precision alone, and matrices that both have groups."""
+
+    @staticmethod
+    def forward(ctx, left, right, ends):
+        assert ends is None or ends.dtype == torch.int32
+        ctx.save_for_backward(left, right)
+        return torch.nn.functional.grouped_mm(left, right, offs=ends)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        left, right = ctx.saved_tensors
+        return grad_output @ right.mT, left.mT @ grad_output, None
