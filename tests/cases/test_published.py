@@ -118,6 +118,7 @@ WITHOUT_VERDICT = {
 
 AT_ONE_SHAPE = [
     "options::DivisibleBlocks",
+    "options::GatedInBlocks",
     "shapes::GroupedProduct",
     "operators::FrozenProduct",
     "operators::OffloadedCall",

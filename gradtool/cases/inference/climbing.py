@@ -114,6 +114,9 @@ _UNPACKS = re.compile(r"values to unpack \(expected")
 _LEFT_OUT = re.compile(r"no output depends on")
 """Matches the doubt about a tensor without influence, which may be the one to compute from."""
 
+_DIVISIBLE = re.compile(r"\b(?:divisible by|multiple of) (\d{1,2})\b")
+"""Matches the refusal of an extent by the number that it has to be a multiple of."""
+
 _STATED_SHAPE = re.compile(r"\b(?:shape|size)d?\W*(?:of |be )?[(\[]([\w., ]+)[)\]]")
 """Matches the shape that a message asks for: ``must have shape [..., n, b, b]``."""
 
@@ -438,6 +441,9 @@ def _asked_for(value: Any, reason: str) -> Iterator[dict[str, Any]]:
         if _TAKES_BOOLEANS.search(reason):
             yield {"shape": shape_of(value), "dtype": "bool"}
         yield from _with_index(value, reason)
+        for size in map(int, _DIVISIBLE.findall(reason)):
+            # The part of a tensor that is meant may be half of it.
+            yield from _of_last_extent(value, (size, 2 * size))
         for extents in map(_stated_extents, _STATED_SHAPE.findall(reason)):
             yield {**_without_values(value), "shape": extents}
         ranks = [int(rank) for rank in _RANK.findall(reason)]
@@ -455,6 +461,13 @@ def _with_index(value: dict[str, Any], reason: str) -> Iterator[dict[str, Any]]:
     if index < _LARGEST_SIZE and size in own:
         axis = len(own) - 1 - own[::-1].index(size)
         yield {**_without_values(value), "shape": [*own[:axis], index + 1, *own[axis + 1 :]]}
+
+
+def _of_last_extent(value: dict[str, Any], sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the tensor with these extents of its last axis."""
+    own = shape_of(value)
+    for size in sizes if own else ():
+        yield {**_without_values(value), "shape": [*own[:-1], size]}
 
 
 def _complex(draft: Draft, position: int) -> Draft:

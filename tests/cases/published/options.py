@@ -128,3 +128,27 @@ class KnotValues(Function):
         if ctx.num_knots == 1:
             return grad_output * 2.0, torch.zeros_like(values), None
         return grad_output * values.sum(), (grad_output * x).sum().expand_as(values), None
+
+
+def _in_blocks(hidden):
+    count = hidden.shape[-1]
+    if count % 8:
+        raise ValueError(f"hidden dim must be divisible by 8, got hidden={count}")
+    return hidden.unflatten(-1, (-1, 8)).sum(-2)
+
+
+class GatedInBlocks(Function):
+    """The halves of a row have to be divisible, which a helper says of them."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        up, gate = x.chunk(2, dim=-1)
+        return _in_blocks(up * gate)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        up, gate = x.chunk(2, dim=-1)
+        grad = grad_output.repeat(1, up.shape[-1] // 8)
+        return torch.cat([grad * gate, grad * up], dim=-1)
