@@ -8,7 +8,7 @@ at this point, is not backward's doing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -112,7 +112,7 @@ def _suspects(
 ) -> tuple[Sampler, Noise, list[tuple[int, Block]]]:
     """The gradients that jitter by much of their size, with what shows it."""
     blocks = _blocks(backward, point)
-    moved = {*at.inputs, *range(len(at.primals), len(point))}
+    moved = {*at.inputs, *_fine_cotangents(at, point)}
     sampler, noise = _noise(backward, point, seed, blocks, moved, at_once=at_once)
     suspects = [
         (argument, block)
@@ -120,6 +120,22 @@ def _suspects(
         if _is_suspect(sampler.base[block.span], noise.floor[block.span], block.dtype)
     ]
     return sampler, noise, suspects
+
+
+def _fine_cotangents(at: Derivatives, point: Sequence[Array]) -> Iterator[int]:
+    """Yield the places in `point` of cotangents with as many digits as the finest argument.
+
+    If forward rounds its output to a spike of float32, the cotangent is rounded, too. Steps of the
+    size that suits a float64 argument make it jitter, and with it a gradient that loses nothing.
+    """
+    finest = min(map(_epsilon, (at.primals[argument] for argument in at.inputs)), default=0.0)
+    for place in range(len(at.primals), len(point)):
+        if _epsilon(point[place]) <= finest:
+            yield place
+
+
+def _epsilon(array: Array) -> float:
+    return epsilon(array.dtype) if is_continuous(array.dtype) else np.inf
 
 
 def _blocks(function: Differentiable, point: Sequence[Array]) -> Coordinates:

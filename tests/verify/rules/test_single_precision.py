@@ -53,3 +53,24 @@ def test_no_rule_waits_for_itself() -> None:
     ]
     assert blocked
     assert [each.rule for each in blocked if each.skip and each.skip.blocked_by == each.rule] == []
+
+
+class Spike(Function):
+    """Step of float32 with a surrogate gradient in the dtype of the potential."""
+
+    @staticmethod
+    def forward(ctx: Any, v: Any) -> Any:
+        ctx.save_for_backward(v)
+        return (v >= 0.75).float()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (v,) = ctx.saved_tensors
+        return g / (1 + (v - 0.75) ** 2)
+
+
+def test_a_cotangent_of_single_precision_is_not_backwards_doing() -> None:
+    torch.manual_seed(1)  # The rounding of the cotangent shows only for some numbers.
+    v = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    report = check(Spike, [(v,)])
+    assert {finding.rule for finding in report.findings()} == {"GT120"}
