@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, NamespaceLoader, PathFinder
 from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
@@ -60,6 +60,17 @@ class ImportRoot:
         for name in sys.modules.keys() - kept:
             module = sys.modules[name]
             if module is not None and self._holds(module):
+                del sys.modules[name]
+
+    def forget_orphans(self, kept: Collection[str]) -> None:
+        """Forget namespace packages without the package around them, whose import failed.
+
+        Their folders are looked up in it each time, which raises.
+        """
+        for name in sys.modules.keys() - kept:
+            parent = name.rpartition(".")[0]
+            loader = _own(sys.modules[name], "__loader__")
+            if parent and parent not in sys.modules and isinstance(loader, NamespaceLoader):
                 del sys.modules[name]
 
     def _take_back(self, hidden: Mapping[str, ModuleType], newest: str) -> None:

@@ -217,7 +217,9 @@ class Loader:
         tolerance = Tolerance(path, root, name.partition(".")[0], of_all_kinds)
         with _imports_of(root, self._engine), engine_imports(self._engine):
             module = _import(path, name, root, tolerance)
-        above = _namespace(path, root.folder, tolerance.missing)
+        above = _namespace(path, root.folder, tolerance.missing) or _outermost(
+            root.folder, tolerance.beyond
+        )
         if above is not None:
             dotted = ".".join(path.relative_to(above).with_suffix("").parts)
             outer = self._roots.setdefault(above, ImportRoot(above))
@@ -350,6 +352,26 @@ def _namespace(path: Path, folder: Path, missing: Iterable[str]) -> Path | None:
             ):
                 return parent
     return None
+
+
+def _outermost(folder: Path, packages: Iterable[Path]) -> Path | None:
+    """The folder above the outermost of these packages, if it lies above `folder`."""
+    wholes = [_whole(each) for each in packages]
+    roots = (dotted_name(each / "__init__.py")[0] for each in wholes)
+    # Without any __init__.py the folder itself has to be a package, but for that of the file.
+    above = [each.parent if each in wholes and each != folder else each for each in roots]
+    outer = (each for each in above if each != folder and folder.is_relative_to(each))
+    return min(outer, key=lambda each: len(each.parts), default=None)
+
+
+def _whole(package: Path) -> Path:
+    """The package around a folder, which may lack an ``__init__.py`` on the way to it."""
+    around = itertools.islice((package, *package.parents), _MOST_LEVELS)
+    return next((each for each in around if (each / "__init__.py").is_file()), package)
+
+
+_MOST_LEVELS = 4
+"""How far up a package is looked for: a stray ``__init__.py`` further up makes none."""
 
 
 def _import(path: Path, name: str, root: ImportRoot, tolerance: Tolerance) -> ModuleType:

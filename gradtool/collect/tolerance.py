@@ -36,6 +36,8 @@ class Tolerance(msgspec.Struct):
     notes: list[str] = msgspec.field(default_factory=list)
     missing: set[str] = msgspec.field(default_factory=set)
     """Dotted names of the modules that were not found."""
+    beyond: set[Path] = msgspec.field(default_factory=set)
+    """Folders that relative imports start from, above the package that the import knows."""
     first: Exception | None = None
     """What the import raised at first."""
 
@@ -56,6 +58,7 @@ class Tolerance(msgspec.Struct):
                 self.first = self.first or error
                 if isinstance(error, ModuleNotFoundError) and error.name:
                     self.missing.add(error.name)
+                self.root.forget_orphans(before)
                 if self._replace(error):
                     is_new = False
                 elif is_new:
@@ -78,6 +81,8 @@ class Tolerance(msgspec.Struct):
             is_own = self.of_all_kinds and Path(file) == self.path
             if statement is None or not (is_import or is_own) or _is_class(statement):
                 continue
+            if folder := _beyond(Path(file), error, statement):
+                self.beyond.add(folder)
             name, why = _reason(error, statement)
             edited = replaced(source, statement, why, _lacking(error, statement))
             if edited is not None and edited != source:
@@ -136,6 +141,25 @@ _CANNOT = re.compile(r"cannot import name '(\w+)'")
 
 def _is_class(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ClassDef)
+
+
+def _beyond(file: Path, error: Exception, statement: ast.stmt) -> Path | None:
+    """The folder that a relative import starts from, if it is there but not known as a package.
+
+    A folder without an ``__init__.py`` separates it from the package of the file.
+    """
+    if not (isinstance(statement, ast.ImportFrom) and 0 < statement.level < len(file.parts)):
+        return None
+    if not (isinstance(error, ImportError) and _BEYOND in str(error)):
+        return None
+    folder = file.parents[statement.level - 1]
+    names = [statement.module] if statement.module else [each.name for each in statement.names]
+    places = [folder.joinpath(*name.split(".")) for name in names]
+    is_there = any(each.is_dir() or each.with_suffix(".py").is_file() for each in places)
+    return folder if is_there else None
+
+
+_BEYOND = "attempted relative import"
 
 
 def _lacking(error: Exception, statement: ast.stmt) -> str | None:
