@@ -114,6 +114,8 @@ def hint_of_message(settings: Settings, objection: str) -> str | None:
         return f"set {variable[1]}={variable[2]} in the environment of gradtool"
     if settings.device == "cpu" and _NEEDS_CUDA.search(objection):
         return _ON_CUDA
+    if _NAMES_LACKING.search(objection):
+        return _LACKS[EngineLacksError.__name__]
     if _SAYS_LACKING.search(objection):
         return "install what the message names in the environment that runs gradtool"
     if missing := _MISSING.match(objection):
@@ -153,6 +155,9 @@ _SAYS_LACKING = re.compile(
     r"|\b\w+ (is|are) required( for|\.|$)"
 )
 """Matches the refusal of arguments by a Function that needs an optional package."""
+
+_NAMES_LACKING = re.compile(r"<torch\.[^<>]*, which is missing from gradtool's engine>")
+"""Matches the refusal of arguments because of a value that a missing name of PyTorch gave."""
 
 _MISSING = re.compile(r"(?:NameError: name|ModuleNotFoundError: No module named) '([\w.]+)'")
 """Matches the refusal of arguments by a Function that uses what its module could not import."""

@@ -25,7 +25,7 @@ from gradtool.collect.discovery import discover, named
 from gradtool.collect.loader import LoadedModule, Loader
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
-from gradtool.engine._placeholder import EngineLacksError
+from gradtool.engine._placeholder import EngineLacksError, placeholder
 from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Verdict
 from gradtool.run.runner import check
@@ -554,6 +554,17 @@ def test_other_arguments_do_not_hide_what_the_engine_lacks() -> None:
             raise EngineLacksError("torch.some_op")
 
     with pytest.raises(NoCase, match=r"forward cannot run here: .*some_op") as none:
+        resolve_cases(checkable_class(Lacking), Settings())
+    assert "--engine torch" in str(none.value.hint)
+
+
+def test_a_message_that_quotes_what_the_engine_lacks_leads_to_pytorch() -> None:
+    class Lacking(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            raise NotADirectoryError(f"Not a directory: {placeholder('torch.no_such_folder')}")
+
+    with pytest.raises(NoCase, match=r"forward cannot run here: .*no_such_folder") as none:
         resolve_cases(checkable_class(Lacking), Settings())
     assert "--engine torch" in str(none.value.hint)
 
