@@ -46,6 +46,11 @@ class StandIn(Placeholder):
             raise self._derived(f".{name}")._error()
         return "0.0.0" if name == "__version__" else super().__getattr__(name)
 
+    def __getitem__(self, key: Any) -> Any:
+        """Return itself, or the class that ``Float[Tensor, "b n"]`` annotates."""
+        is_note = self._full_name.partition(".")[0] == "jaxtyping" and isinstance(key, tuple)
+        return key[0] if is_note and key else super().__getitem__(key)
+
     def _derived(self, suffix: str) -> StandIn:
         return StandIn(self._full_name + suffix, self._why, self._origin)
 

@@ -15,6 +15,9 @@ from gradtool.adapters.library import library
 _OPTIONAL = re.compile(r"(?:typing\.)?Optional\[(.+)\]|(.+?) *\| *None")
 """Matches an annotation in quotes that allows None beside a class."""
 
+_WITH_AXES = re.compile(r"[\w.]+\[\s*([\w.]+)\s*,\s*(['\"])[^'\"]*\2\s*\](?:\s*\|\s*None)?")
+"""Matches ``Float[Tensor, "b n"]`` in quotes, with the class that it annotates."""
+
 _NOT_OF_USERS = {"builtins", "collections", "gradtool", "torch", "typing"}
 
 
@@ -39,7 +42,10 @@ def class_of(parameter: inspect.Parameter, namespace: Mapping[str, Any]) -> type
 
 def _annotated(note: Any, namespace: Mapping[str, Any]) -> Any:
     """Class that an annotation names: ``Solver`` for ``Optional[Solver[Tensor]]``."""
+    note = getattr(note, "array_type", note)  # That of jaxtyping holds the class and its axes.
     if isinstance(note, str):
+        named_axes = _WITH_AXES.fullmatch(note)
+        note = named_axes[1] if named_axes else note
         found = _OPTIONAL.fullmatch(note)
         name = ((found[1] or found[2]) if found else note).partition("[")[0]
         known = evaluated(name, namespace)

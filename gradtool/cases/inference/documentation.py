@@ -12,6 +12,7 @@ from itertools import chain, islice, product
 from typing import Any
 
 from gradtool.cases.inference.class_source import source_of
+from gradtool.cases.inference.shapes.annotated import in_annotations
 
 _AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
 _STATED = re.compile(
@@ -153,10 +154,11 @@ Shapes = Mapping[str, tuple[str, ...]]
 
 
 def documentation(function: Any) -> str:
-    """The docstrings of a Function, of its forward, and of its module."""
+    """The docstrings of a Function, of its forward, and of its module, and annotated shapes."""
     module = sys.modules.get(getattr(function, "__module__", ""))
-    owners = (module, function, getattr(function, "forward", None))
-    return "\n".join(inspect.getdoc(each) or "" for each in owners if each is not None)
+    forward = getattr(function, "forward", None)
+    owners = (each for each in (module, function, forward) if each is not None)
+    return "\n".join([*(inspect.getdoc(each) or "" for each in owners), in_annotations(forward)])
 
 
 def source(function: Any) -> str:
