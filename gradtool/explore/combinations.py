@@ -25,6 +25,7 @@ from gradtool.explore.families import (
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_epsilon
 from gradtool.explore.reading.source import iterations
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.variants.extents import in_turns
 from gradtool.explore.variants.limits import beside_limits
 from gradtool.explore.variants.values import mixed, small
@@ -104,7 +105,8 @@ def _families(
         known |= beside_values(checkable, case, point, branches)
         known["different sizes"] = lambda: mixed(point)
         rng = generator(case.seed, "beside limits")
-        known["sides of limits"] = lambda: beside_limits(point, branches, rng)
+        if not wording(checkable.obj).is_never_limited:
+            known["sides of limits"] = lambda: beside_limits(point, branches, rng)
     return known
 
 

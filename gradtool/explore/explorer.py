@@ -14,7 +14,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.combinations import combined
 from gradtool.explore.coverage import Branches
-from gradtool.explore.digits import lost_digits
+from gradtool.explore.digits import is_left_to_chance, lost_digits
 from gradtool.explore.families import Test, Turns, kept_by, variants
 from gradtool.explore.ignored_option import (
     is_computed_by_caller,
@@ -278,6 +278,11 @@ class _Search:
             variant = self._smaller(case, variant)
         with without_patience():
             outcomes = self._confirmed(case, variant)
+        outcomes = [
+            each
+            for each in outcomes
+            if not is_left_to_chance(self._checkable, point, variant.point, each, case.seed)
+        ]
         names = [variant.point.names[at] for at in wrong]
         outcomes = [each for each in outcomes if not _is_lost_in_rounding(each, names)]
         if not variant.is_plain and _contradict(outcomes, names):

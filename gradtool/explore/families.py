@@ -65,7 +65,7 @@ from gradtool.explore.variants.axis_groups import tied_axes
 from gradtool.explore.variants.callables import dropping
 from gradtool.explore.variants.documented import documented
 from gradtool.explore.variants.equal_axes import equal_axes
-from gradtool.explore.variants.extents import Extents, beside_options, extents, integers
+from gradtool.explore.variants.extents import Extents, beside_options, extents, integers, large
 from gradtool.explore.variants.guided import guided
 from gradtool.explore.variants.indices import (
     at_the_end,
@@ -102,6 +102,7 @@ from gradtool.explore.variants.removed import both_signs, other_lengths
 from gradtool.explore.variants.shares import shares
 from gradtool.explore.variants.spread import spread
 from gradtool.explore.variants.starred import one_for_each, starred
+from gradtool.explore.variants.stated_shapes import with_options
 from gradtool.explore.variants.tensor_numbers import tensor_numbers
 from gradtool.explore.variants.ties import levels, ties
 from gradtool.explore.variants.values import falling, far, larger, near, reversed_axes, values
@@ -183,7 +184,8 @@ def _streams(
     """The variants of branches, then those of each family."""
     parameters, moves_values = checkable.parameters(), iterations(checkable.obj) is None
     rng = generator(case.seed, "guided")
-    yield "branches", guided(point, branches, parameters, rng, moves_values=moves_values)
+    may_cross = moves_values and not wording(checkable.obj).is_never_limited
+    yield "branches", guided(point, branches, parameters, rng, moves_values=may_cross)
     families = _of_arguments(checkable, case, point, points)
     families |= of_tensors(checkable, case, point) | of_indices(checkable, case, point)
     if has_own_vmap(checkable.obj):
@@ -205,6 +207,7 @@ def _of_arguments(
     known, axes = _options(checkable, full, points), _extents(checkable, case, full, points)
     return {
         "extents": lambda: extents(point, axes, draws("extents")),
+        "large extents": lambda: large(point, axes, draws("large extents")),
         "crowded groups": lambda: _unless(
             not axes.keeps_bytes, crowded(point, extents(point, axes, draws("crowded")))
         ),
@@ -221,6 +224,9 @@ def _of_arguments(
             full, plain(full, parameters, known)
         ),
         "documented shapes": lambda: documented(checkable, point, draws("documented")),
+        "stated shapes with options": lambda: with_options(
+            wording(function).docstrings, full, parameters, known, draws("stated shapes")
+        ),
         "leading axes": lambda: leading(checkable, full, points, draws("leading")),
         "optional tensors": lambda: optional(checkable, point, points),
         "optional tensors with options": lambda: with_choices(

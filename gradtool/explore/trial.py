@@ -17,7 +17,7 @@ from msgspec import structs
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.digits import entry_far_off
+from gradtool.explore.digits import entry_far_off, has_lost_most
 from gradtool.explore.excuses import (
     is_broadcast_inside,
     is_broadcast_otherwise,
@@ -312,9 +312,14 @@ class _Compared(msgspec.Struct, frozen=True):
 
     def _is_far_off(self, found: Sequence[Array | None]) -> bool:
         exact = gradients_in_double(self.checkable, self.variant.point, self.seed)
-        arguments = zip(self.function.arguments, found, strict=True)
-        pairs = ((mine, exact.get(each.position)) for each, mine in arguments)
-        return any(entry_far_off(*pair) is not None for pair in pairs)
+        triples = [
+            (mine, exact.get(each.position), recorded)
+            for each, mine, recorded in zip(self.function.arguments, found, self.exact, strict=True)
+        ]
+        return any(
+            entry_far_off(mine, other) is not None or has_lost_most(mine, other, recorded)
+            for mine, other, recorded in triples
+        )
 
     def _unfit(self, found: Sequence[Array | None]) -> Trial | None:
         variant = self.variant

@@ -31,6 +31,9 @@ _MULTIPLE = re.compile(
     r"(?P<before>(?:\S+\s+){0,4})(?:divisible by|multiples? of)\s+(?:the\s+)?[`(]*(?P<value>\w+)",
     re.I,
 )
+_LONGER = re.compile(r"(?<![\w.])(?P<extent>[A-Z]) *(?P<sign>>=?|\u2265) *(?P<than>[a-z]\w*)")
+"""Matches ``N > ddof``, in which a capital letter stands for an extent."""
+
 _NEEDLESS = re.compile(r"\b(?:not?|need|any|whether|if|when|where|unless)\b|n't\b", re.I)
 
 _MOST_ENDS = 3
@@ -46,15 +49,17 @@ def constraints(
     0) or advance (n < 0)" restricts nothing.
     """
     ways = stated_shapes(text, case)
+    shapes = ways[0] if ways else {}
     found: list[Constraint] = []
     if ways:
         least = least_extents(text)
         found.append(lambda point: any(agrees(shapes, point) for shapes in ways))
-        found.append(lambda point: _is_long_enough(symbols(ways[0], point), least))
-    found += _stated(text, ways[0] if ways else {}, [case, *cases])
+        found.append(lambda point: _is_long_enough(symbols(shapes, point), least))
+    found += _stated(text, shapes, [case, *cases])
     found += [partial(_within, name, case) for name in bounded(text, set(case.names))]
     found += _numbers(text, [case, *cases])
-    found += _unequal(text, [case, *cases])
+    found += _unequal(text, shapes, [case, *cases])
+    found += _longer(text, shapes, case)
     found += _multiples(text, case)
     found += _kept_apart(case)
     found += _distinct(case) if speaks_of_distinct(text) else ()
@@ -80,15 +85,15 @@ def _is_number(name: str, point: Point) -> bool:
     return np.ndim(_named(point).get(name, 0)) == 0
 
 
-def _unequal(text: str, cases: Sequence[Point]) -> list[Constraint]:
-    """The inequalities between expressions of the arguments that hold at all cases."""
-    names = {name for each in cases for name in each.names}
-    found = [partial(_satisfies, each) for each in inequalities(text, names)]
+def _unequal(text: str, shapes: Shapes, cases: Sequence[Point]) -> list[Constraint]:
+    """The inequalities between expressions of arguments and extents that hold at all cases."""
+    names = {name for each in cases for name in (*each.names, *symbols(shapes, each))}
+    found = [partial(_satisfies, each, shapes) for each in inequalities(text, names)]
     return [each for each in found if all(map(each, cases))]
 
 
-def _satisfies(inequality: Inequality, point: Point) -> bool:
-    return inequality(_named(point))
+def _satisfies(inequality: Inequality, shapes: Shapes, point: Point) -> bool:
+    return inequality({**symbols(shapes, point), **_named(point)})
 
 
 def _stated(text: str, shapes: Shapes, cases: Sequence[Point]) -> list[Constraint]:
@@ -158,7 +163,32 @@ def _named(point: Point) -> dict[str, Any]:
     return dict(zip(point.names, point.values, strict=True))
 
 
-# ---- extents that are multiples ---------------------------------------------------------------
+# ---- extents that depend on a number ----------------------------------------------------------
+
+
+def _longer(text: str, shapes: Shapes, case: Point) -> Iterator[Constraint]:
+    """Constraints that axes stay longer than an argument, as ``N > ddof`` asks of some of them."""
+    for match in _LONGER.finditer(text):
+        if match["extent"] not in {*case.names, *symbols(shapes, case)}:
+            yield partial(_is_longer, match["than"], int(match["sign"] != ">"), case)
+
+
+def _is_longer(name: str, slack: int, case: Point, point: Point) -> bool:
+    before, after = _named(case).get(name), _named(point).get(name)
+    if type(before) is not int or type(after) is not int:
+        return True
+    longer = {
+        (case.names[at], axis)
+        for at, array in case.arrays()
+        for axis, extent in enumerate(array.shape)
+        if extent + slack > before
+    }
+    return all(
+        extent + slack > after
+        for at, array in point.arrays()
+        for axis, extent in enumerate(array.shape)
+        if (point.names[at], axis) in longer
+    )
 
 
 def _multiples(text: str, case: Point) -> Iterator[Constraint]:

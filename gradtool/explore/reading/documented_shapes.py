@@ -104,6 +104,27 @@ def shapes_of(text: str, name: str, case: Point) -> list[tuple[int, ...]]:
     return [tuple(filter(None, shape)) for shape in shapes if all(shape)]
 
 
+def with_numbers(
+    shapes: Shapes, case: Point, numbers: Mapping[str, int]
+) -> dict[int, tuple[int, ...]]:
+    """The shapes that tensors have with other numbers among the arguments, by position.
+
+    Only those that differ from the ones of the case; none if one of them is unknown or empty.
+    """
+    known = {**symbols(shapes, case), **numbers}
+    found: dict[int, tuple[int, ...]] = {}
+    for at, array in case.arrays():
+        axes = shapes.get(case.names[at])
+        if axes is None or len(axes) != array.ndim:
+            continue
+        shape = [_computed(axis, known) for axis in axes]
+        if not all(shape):
+            return {}
+        if tuple(shape) != array.shape:
+            found[at] = tuple(filter(None, shape))
+    return found
+
+
 def shapes_beside_scalar(text: str, case: Point) -> dict[str, tuple[int, ...]]:
     """The shapes that a text allows for arguments that may also be one number."""
     ways = stated_shapes(text, case)

@@ -13,12 +13,13 @@ import numpy as np
 from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.explore.point import Point
 from gradtool.explore.reading.names import is_length, is_mark
-from gradtool.explore.reading.source import forward_nodes, trees
+from gradtool.explore.reading.source import forward_nodes, nodes, trees
 from gradtool.explore.reading.views import wholes
 from gradtool.explore.traits import is_offsets, is_permutation_along_some_axis
 
 _READS = {"gather", "index_select", "take", "take_along_dim", "embedding"}
 _WRITES = {"scatter", "index_copy", "index_put", "index_fill", "masked_scatter"}
+_FILLS = {"full", "full_like", "new_full", "fill", "masked_fill"}
 _PICKS = {"one_hot", "cross_entropy", "nll_loss"}
 
 
@@ -73,6 +74,27 @@ def _with_wholes(names: Collection[str], whole: Mapping[str, str]) -> Iterator[s
 def sorts(function: Any) -> bool:
     """Return True if forward sorts something."""
     return any("sort" in ast.dump(tree) for tree in trees(forward_of(function)))
+
+
+def marks_by_minus_one(function: Any) -> bool:
+    """Return True for a source that fills a tensor with -1, or compares something with it."""
+    return any(map(_has_mark, nodes(function)))
+
+
+def _has_mark(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=args) if name.strip("_") in _FILLS:
+            return any(map(_is_minus_one, args))
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[other]):
+            return _is_minus_one(other)
+    return False
+
+
+def _is_minus_one(node: ast.AST) -> bool:
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
+            return True
+    return False
 
 
 def sorted_arguments(function: Any) -> set[str]:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from gradtool.cases.inference.documentation import alternatives
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.observed import shapes_met
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.documented_shapes import shapes_beside_scalar, shapes_of
 from gradtool.explore.reading.shared_axes import compared_with_one
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import NEW, along_some_axes, with_axis
-from gradtool.verify.protocol.observation import Array
+from gradtool.explore.variants.stated_shapes import instead_of_numbers, of_stated_rank
 
 _TINY, _HUGE = 2.0**-560, 2.0**532
 
@@ -25,9 +22,9 @@ _TINY, _HUGE = 2.0**-560, 2.0**532
 def documented(checkable: Checkable, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants of the shapes and sizes that the docstrings speak of."""
     said = wording(checkable.obj)
-    yield from _of_stated_rank(said.docstrings, point, rng)
+    yield from of_stated_rank(said.docstrings, point, rng)
     yield from _shared(checkable.obj, point)
-    yield from _instead_of_numbers(said.docstrings, point)
+    yield from instead_of_numbers(said.docstrings, point)
     if said.is_of_any_size:
         yield from _extreme(point)
     is_free = {at for at, array in point.continuous() if not _is_bound(array) and array.ndim}
@@ -125,29 +122,6 @@ def _alone_and_alike(point: Point, places: Sequence[int]) -> list[tuple[int, ...
     return list(dict.fromkeys([*((at,) for at in places), *alike.values()]))
 
 
-def _of_stated_rank(text: str, point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Variants with an axis more or less where a docstring leaves several ranks to choose from."""
-    tensors = {point.names[at]: at for at, _ in point.arrays()}
-    made_by: dict[tuple[str, int], dict[int, Array]] = {}
-    for name, shapes in alternatives(text, tensors).items():
-        at = tensors[name]
-        array = point.values[at]
-        for shape, longer in permutations(shapes, 2):
-            axis = _added(shape, longer)
-            if axis is not None and len(shape) == array.ndim:
-                made_by.setdefault((longer[axis], 1), {})[at] = with_axis(array, axis, rng)
-            if axis is not None and len(longer) == array.ndim and array.shape[axis]:
-                made_by.setdefault((longer[axis], -1), {})[at] = np.take(array, 0, axis)
-        for form in shapes_of(text, name, point) if array.dtype.kind == "f" else ():
-            if form != array.shape and len(shapes) > 1:
-                made_by.setdefault((str(form), 0), {})[at] = _reshaped(array, form, rng)
-    for made in made_by.values():
-        shapes_now = (f"`{point.names[at]}` has the shape {list(made[at].shape)}" for at in made)
-        yield Variant(
-            point.having(made), " and ".join(shapes_now), may_raise=False, has_stated_shape=True
-        )
-
-
 def _shared(function: Any, point: Point) -> Iterator[Variant]:
     """Variants in which one tensor has extent one, which the source asks for, and others not."""
     compared = compared_with_one(function)
@@ -165,30 +139,6 @@ def _shared(function: Any, point: Point) -> Iterator[Variant]:
                 one = np.take(array, [0], axis)
                 change = f"`{point.names[at]}` has the shape {list(one.shape)}"
                 yield Variant(point.having({at: one}), change)
-
-
-def _reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """Values of an array, in another order, as one of another shape."""
-    return np.resize(rng.permutation(array.reshape(-1)), shape)
-
-
-def _instead_of_numbers(text: str, point: Point) -> Iterator[Variant]:
-    """Variants with several numbers where a docstring allows them in the place of one."""
-    tensors = {point.names[at]: at for at, array in point.continuous() if not array.ndim}
-    for name, shape in shapes_beside_scalar(text, point).items():
-        if name in tensors:
-            at = tensors[name]
-            factors = np.linspace(0.8, 1.2, int(np.prod(shape))).reshape(shape)
-            change = f"`{name}` has the shape {list(shape)}"
-            yield Variant(point.having({at: point.values[at] * factors}), change, may_raise=False)
-
-
-def _added(shape: Sequence[str], longer: Sequence[str]) -> int | None:
-    """The axis that a longer shape has and a shape lacks; None if that is not the difference."""
-    for axis in range(len(longer)):
-        if (*longer[:axis], *longer[axis + 1 :]) == tuple(shape):
-            return axis
-    return None
 
 
 def _extreme(point: Point) -> Iterator[Variant]:

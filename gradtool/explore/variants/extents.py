@@ -26,6 +26,9 @@ _BEYOND = (257, 129)
 _MOST_ENTRIES = 4096
 """Entries of all tensors of a variant."""
 
+_LARGE = (33, 17, 9)
+"""Extents of all axes at once, of which the largest that fits is tried."""
+
 _MOST_GROUPS = 2
 """Extents that are changed together with an option."""
 
@@ -81,6 +84,27 @@ def extents(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[
     for variant in _all_extents(point, known, rng):
         if not known.keeps_order or _has_order_of(point, variant.point, known):
             yield variant
+
+
+def large(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield a variant in which all axes are long, as beyond a limit of what is computed of them.
+
+    Args:
+        point: The arguments of the case.
+        known: What is known of them.
+        rng: For what new entries there are.
+    """
+    groups: list[AxisGroup] = []
+    for group in axis_groups(point, known.fixed, known.names):
+        if not {*group.axes} & {axis for other in groups for axis in other.axes}:
+            groups.append(group)
+    for least in _LARGE:
+        changes = [(group, least + at) for at, group in enumerate(groups) if group.extent < least]
+        made = resized(point, changes, rng, known.repeats) if changes else None
+        if made is not None:
+            change = f"all extents are about {least}"
+            yield Variant(made, change, names_extents=not any(each.others for each in groups))
+            return
 
 
 def beside_options(

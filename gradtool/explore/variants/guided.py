@@ -7,7 +7,7 @@ import copy
 import inspect
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -47,7 +47,16 @@ def guided(
         _until_taken(side, branches, _towards(side, point, branches, parameters, rng, moves_values))
         for side in branches.missing
     ]
-    yield from islice(in_turns(streams), _MOST)
+    yield from islice(_different(in_turns(streams)), _MOST)
+
+
+def _different(variants: Iterable[Variant]) -> Iterator[Variant]:
+    """Leave out what was there before: several sides may ask for the same value of an option."""
+    known = set()
+    for variant in variants:
+        if variant.change not in known:
+            known.add(variant.change)
+            yield variant
 
 
 def _until_taken(side: Side, branches: Branches, found: Iterator[Variant]) -> Iterator[Variant]:

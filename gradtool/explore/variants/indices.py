@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import has_same_outputs
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.reading.index_uses import index_uses, names_in, sorts
+from gradtool.explore.reading.index_uses import index_uses, marks_by_minus_one, names_in, sorts
 from gradtool.explore.reading.names import is_axis, is_count, is_order
 from gradtool.explore.reading.source import ends_of_ranges, forward_nodes
 from gradtool.explore.reading.views import viewed, wholes
@@ -115,8 +115,11 @@ def equal_keys(function: Any, point: Point) -> Iterator[Variant]:
 
 
 def from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
-    """Yield variants with indices counted from the end, if forward reads the same entries."""
-    read, _ = _only_read(checkable.obj)
+    """Yield variants with indices counted from the end, if forward reads the same entries.
+
+    Where the source marks an entry that is missing by -1, a negative index is no place.
+    """
+    read = set() if marks_by_minus_one(checkable.obj) else _only_read(checkable.obj)[0]
     extents = {extent for _, array in point.continuous() for extent in array.shape}
     for at, array in point.arrays():
         if array.dtype.kind != "i" or not array.size or point.names[at] not in read:

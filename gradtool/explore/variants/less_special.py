@@ -137,7 +137,7 @@ def learned(
     free = [
         at
         for at, array in point.continuous()
-        if at not in point.tracked and array.dtype.kind == "f"
+        if at not in point.tracked
         if not is_integral(array) or at in asked or _is_learned(function, point.names[at])
     ]
     changed = find_changed() if free else ()

@@ -15,7 +15,13 @@ from gradtool.explore.coverage import Branches
 from gradtool.explore.point import Point, Variant, with_value
 from gradtool.explore.reading.comparisons import LARGEST_GUARD, floors_of_logarithms
 from gradtool.explore.reading.names import is_guard
-from gradtool.explore.traits import alternating, is_counted, restored, traits
+from gradtool.explore.traits import (
+    alternating,
+    is_counted,
+    is_of_both_signs,
+    restored,
+    traits,
+)
 from gradtool.verify.protocol.observation import Array
 
 _LEAST_LIMIT, _LARGEST_LIMIT = 1e-3, 1e4
@@ -241,6 +247,15 @@ def moved(
             yield _variant(point, at, moved, f"{how}, to cross {where}")
 
 
+def _largest_gap(compared: Compared) -> float:
+    """The distance from the limit of the value that is farthest from it."""
+    try:
+        gaps = np.abs(compared.value - compared.limit)
+    except ValueError:
+        return 0.0
+    return float(gaps[np.isfinite(gaps)].max(initial=0.0))
+
+
 def _variant(point: Point, at: int, made: Array, change: str) -> Variant:
     before = point.values[at]
     array = restored(before, made.astype(before.dtype))
@@ -275,8 +290,12 @@ def _around(limit: Any, array: Array, rng: np.random.Generator) -> Array:
 
 
 def _nearer(array: Array, compared: Compared) -> Iterator[tuple[Array, str]]:
-    """The values scaled until what is computed of them may pass the limit, or of another sign."""
+    """The values moved or scaled until what is computed of them may pass the limit, or turned."""
     limit = float(np.abs(compared.limit).max())
+    if is_of_both_signs(array):
+        step = 2 * _largest_gap(compared)
+        if 0 < step < _FARTHEST * max(float(np.abs(array).max()), 0.5):
+            yield array + alternating(array, -step, step), f"moved by {step:.3g} both ways"
     sizes = np.abs(compared.value[np.isfinite(compared.value)])
     if limit and sizes.size and sizes.max() > 0:
         for ratio, factor in ((limit / sizes.max(), 1.7), (limit / sizes.max(), 0.4)):

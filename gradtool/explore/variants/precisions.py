@@ -10,6 +10,7 @@ import numpy as np
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.arithmetic import aligned, lifts_half, subtracted
 from gradtool.explore.reading.source import takes_exponentials
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import alternating, is_scalable, redrawn, restored, traits
 from gradtool.verify.protocol.observation import Array
 
@@ -41,6 +42,9 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
     largest = max((np.abs(point.values[at]).max(initial=0.0) for at in movable), default=0.0)
     if not 0 < largest < _LARGE_IN_SINGLE:
         return
+    if not wording(function).approximates:
+        single = _cast(point, doubles, {})
+        yield Variant(single, "all tensors are float32", only_finite=True, keeps_digits=True)
     drawn = {at: redrawn(point.values[at], rng) * (_LARGE_IN_SINGLE / largest) for at in movable}
     change = "all tensors are float32 and large"
     yield Variant(_cast(point, doubles, drawn), change)

@@ -102,9 +102,10 @@ def values(
 
 
 def far(point: Point, *, is_any_size: bool) -> Iterator[Variant]:
-    """Yield a variant of numbers of either sign whose exponentials overflow, if those may be given.
+    """Yield variants of numbers whose exponentials overflow, if those may be given.
 
-    Of two tensors one is large where the other is small, so that differences are large too.
+    Of two tensors one is large where the other is small, so that differences are large too. Where
+    forward has no value for one of the signs, it may have one for the other.
     """
     places = [
         at
@@ -113,14 +114,18 @@ def far(point: Point, *, is_any_size: bool) -> Iterator[Variant]:
     ]
     if not is_any_size or not places:
         return
-    made = {}
+    made, sizes = {}, {}
     for number, at in enumerate(places):
         array = point.values[at]
+        sizes[at] = restored(array, _FAR + np.abs(array))
         # Labels often alternate, with which the signs must not.
         signs = np.take((-1.0, 1.0, 1.0, -1.0), np.arange(array.size), mode="wrap")
         turns = (-1) ** number * signs.reshape(array.shape)
         made[at] = restored(array, turns * (_FAR + np.abs(array)))
     yield Variant(point.having(made), f"values are about {_FAR:g}, of either sign")
+    yield Variant(point.having(sizes), f"values are about {_FAR:g}")
+    negative = {at: -each for at, each in sizes.items()}
+    yield Variant(point.having(negative), f"values are about {-_FAR:g}")
 
 
 def mixed(point: Point) -> Iterator[Variant]:
@@ -207,13 +212,18 @@ def _tiny(point: Point, movable: Sequence[int]) -> Iterator[Variant]:
 
 
 def falling(point: Point, *, needs_order: bool) -> Iterator[Variant]:
-    """Yield variants in which rising numbers fall, unless they have to rise, as times do."""
+    """Yield variants in which rising numbers fall, or neighbors do, unless all have to rise."""
     for at, array in point.continuous():
         names = [trait.name for trait in traits(array)]
         is_in_order = at in point.tracked and names in (["sorted"], ["descending"])
         if is_in_order and not needs_order and not is_grid(point.names[at]):
             change = f"the entries of `{point.names[at]}` are in the opposite order"
             yield Variant(point.having({at: np.flip(array, -1).copy()}), change)
+            places = np.arange(array.shape[-1])
+            places = np.minimum(places ^ 1, places[-1])  # The last one may have no neighbor.
+            if len(np.unique(places)) == len(places) > 2:
+                change = f"neighbors of `{point.names[at]}` have changed places"
+                yield Variant(point.having({at: array[..., places]}), change)
 
 
 def reversed_axes(point: Point) -> Iterator[Variant]:

@@ -1,7 +1,7 @@
-"""The gradient for a cotangent of ones, against those for two parts of it.
+"""The gradients for a cotangent of ones and for one that adds up to zero, against those for parts.
 
-A loss that is a sum sends ones, and a mask sends zeros. Backward may take another path for either,
-which random cotangents never show.
+A loss that is a sum sends ones, a mask sends zeros, and a loss that compares entries sends numbers
+whose sum is zero. Backward may take another path for each, which random cotangents never show.
 """
 
 from __future__ import annotations
@@ -27,11 +27,15 @@ _OF_PARTS = (
     "from the sum of its two parts when a cotangent of ones is split into two cotangents of ones "
     "and zeros"
 )
+_OF_BALANCE = (
+    "from that of its two parts when a cotangent whose sum is zero is split into the positive and "
+    "the negative entries"
+)
 _OF_ONE = "for a cotangent of 1 from the gradient for another cotangent, scaled to match"
 
 
 def difference_of_parts(subject: Subject, plain: Gradients, hint: str) -> Flaw | None:
-    """A flaw where the gradient for ones is not the sum of its parts; None elsewhere.
+    """A flaw where the gradient for such a cotangent is not the sum of its parts; None elsewhere.
 
     Args:
         subject: The Function.
@@ -43,19 +47,37 @@ def difference_of_parts(subject: Subject, plain: Gradients, hint: str) -> Flaw |
         return None
     size = sum(each.size for each in own if each is not None)
     halves = _halves(own) if size > 1 else []
+    weights = _balance(own) if halves else ()
+    balanced = [_weighted(halves, weights)] if weights else []
     try:
-        ones, *parts = subject.function.vjps(subject.first.primals, [_ones(own), *halves])
+        rows = subject.function.vjps(subject.first.primals, [_ones(own), *halves, *balanced])
     except Exception:  # What backward may raise for such a cotangent has no bounds.
         return None
     if not halves:
         (only,) = (float(each.item()) for each in own if each is not None and each.size)
-        parts = [tuple([None if p is None else np.asarray(p / only, p.dtype) for p in plain])]
-    found, expected = list(ones), [_sum(each) for each in zip(*parts, strict=True)]
+        return _flaw(subject, plain, rows[0], [_times(plain, 1 / only)], _OF_ONE, hint)
+    ones, *parts = rows[:3]
+    flaw = _flaw(subject, plain, ones, parts, _OF_PARTS, hint)
+    if flaw or not weights:
+        return flaw
+    weighted = [_times(part, weight) for part, weight in zip(parts, weights, strict=True)]
+    return _flaw(subject, plain, rows[3], weighted, _OF_BALANCE, hint)
+
+
+def _flaw(
+    subject: Subject,
+    plain: Gradients,
+    whole: Gradients,
+    parts: Sequence[Gradients],
+    when: str,
+    hint: str,
+) -> Flaw | None:
+    """A flaw where the gradient for a whole cotangent is not the sum of those for its parts."""
+    found, expected = list(whole), [_sum(each) for each in zip(*parts, strict=True)]
     for argument, gradient in enumerate(plain):
         of_parts = [each[argument] for each in parts]
-        if gradient is None or not _are_apart(subject, argument, ones[argument], of_parts):
+        if gradient is None or not _are_apart(subject, argument, whole[argument], of_parts):
             found[argument] = expected[argument] = None
-    when = _OF_PARTS if halves else _OF_ONE
     return gradient_difference(subject, found, expected, when, hint, same_order=True)
 
 
@@ -73,6 +95,23 @@ def _halves(cotangents: Cotangents) -> list[Cotangents]:
         odd.append(None if each is None else numbers.reshape(each.shape).astype(each.dtype))
         start += size
     return [odd, [None if each is None else np.asarray(1 - each, each.dtype) for each in odd]]
+
+
+def _balance(cotangents: Cotangents) -> tuple[int, ...]:
+    """Weights of the two halves, whose sum then adds up to zero; none for several outputs."""
+    sizes = [each.size for each in cotangents if each is not None]
+    return ((sizes[0] + 1) // 2, -(sizes[0] // 2)) if len(sizes) == 1 else ()
+
+
+def _weighted(halves: Sequence[Cotangents], weights: Sequence[int]) -> Cotangents:
+    rows = [_times(half, weight) for half, weight in zip(halves, weights, strict=True)]
+    return [_sum(each) for each in zip(*rows, strict=True)]
+
+
+def _times(arrays: Sequence[Array | None], factor: float) -> Gradients:
+    return tuple(
+        [None if each is None else np.asarray(each * factor, each.dtype) for each in arrays]
+    )
 
 
 def _sum(parts: Sequence[Array | None]) -> Array | None:

@@ -6,7 +6,8 @@ What it does
 Runs backward with a random cotangent, its negative, large and small power-of-two multiples of it,
 and zero. The gradients must scale in the same way. Scaling by a power of two is exact, so the only
 tolerance is for rounding. A cotangent of ones is also split into two cotangents of ones and zeros,
-whose gradients must add up to its own.
+whose gradients must add up to its own. The same is asked of a cotangent whose entries add up to
+zero.
 
 Why it matters
 --------------

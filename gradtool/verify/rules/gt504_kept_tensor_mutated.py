@@ -5,10 +5,11 @@ What it does
 
 Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after backward.
 It is an error if backward or ``jvp`` changes a tensor that belongs to the caller, or if the same
-backward gives a different gradient after the change. Buffers outside the call (attributes of the
-class, tensors of the module or of an enclosing function) are compared before and after two
-identical calls: a buffer that the second call changes again is accumulating, which is a warning. A
-scratch buffer is the same after both calls.
+backward gives a different gradient after the change. It is only a note for a constant argument on
+which no output and no gradient depends, since that is there to be written to. Buffers outside the
+call (attributes of the class, tensors of the module or of an enclosing function) are compared
+before and after two identical calls: a buffer that the second call changes again is accumulating,
+which is a warning. A scratch buffer is the same after both calls.
 
 Why it matters
 --------------
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
 
 _OF_CTX = "ctx."
 _HINT = "compute a new tensor in backward"
+_HINT_FOR_WRITTEN = "say so in the docstring, since callers do not expect it"
 _HINT_FOR_BUFFER = "pass it as an argument that is marked dirty, or update it outside the Function"
 _HINT_FOR_BUFFERS = (
     "pass them as arguments that are marked dirty, or update them outside the Function"
@@ -100,7 +102,12 @@ def _of_the_call(subject: Subject) -> Iterator[Flaw]:
     callers = [f"`{subject.function.arguments[i].name}`" for i in seen.mutated_in_backward]
     callers += [f"output {i}" for i in seen.mutated_outputs]
     if callers:
-        yield Flaw(message=f"backward changes {listed(callers)} in place", hint=_HINT)
+        is_meant = _only_writes(subject)
+        yield Flaw(
+            message=f"backward changes {listed(callers)} in place",
+            hint=_HINT_FOR_WRITTEN if is_meant else _HINT,
+            severity=Severity.NOTE if is_meant else None,
+        )
         return
     on_ctx = [name for name in seen.buffers_changed_in_backward if name.startswith(_OF_CTX)]
     kept = [f"saved tensor {i}" for i in seen.mutated_saved] + on_ctx
@@ -112,6 +119,25 @@ def _of_the_call(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=f"{message}: {again}", hint=_HINT)
     elif seen.mutated_saved:
         yield Flaw(message=message, hint=_HINT, severity=Severity.WARNING)
+
+
+def _only_writes(subject: Subject) -> bool:
+    """Return True if backward changes nothing but constant arguments that no result depends on.
+
+    Such an argument is there to be written to, as one in which gradients of several calls add up.
+    """
+    seen, primals = subject.first.baseline, list(subject.first.primals)
+    for at in seen.mutated_in_backward:
+        if subject.function.arguments[at].differentiable or primals[at].dtype.kind not in "fc":
+            return False
+        primals[at] = primals[at] + 1
+    rows = [subject.first.cotangents]
+    try:
+        runs = [subject.function.valued_vjps(at, rows) for at in (subject.first.primals, primals)]
+    except Exception:  # What the user's code may raise has no bounds.
+        return False
+    before, after = ([*outputs, *gradients] for outputs, (gradients,) in runs)
+    return not seen.mutated_outputs and all_same(before, after)
 
 
 def _of_jvp(subject: Subject) -> Iterator[Flaw]:

@@ -94,7 +94,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         kind, _, which = word.partition(":")
         what = f"`{which}`" if kind == "input" else f"output {which}"
         changed = _changed_between(subject, kind, which)
-        if changed is None:
+        if changed is None or _is_written(subject, which):
             continue
         note = Severity.NOTE if _is_discrete(subject, which) else None
         if silently_differs(subject.first.baseline, changed):
@@ -108,6 +108,12 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
                 hint=_HINT,
                 severity=note or Severity.WARNING,
             )
+
+
+def _is_written(subject: Subject, which: str) -> bool:
+    """Return True for an input that backward writes to, which it cannot do to a saved tensor."""
+    written = subject.first.baseline.mutated_in_backward
+    return any(subject.function.arguments[at].name == which for at in written)
 
 
 def _is_discrete(subject: Subject, which: str) -> bool:

@@ -50,6 +50,20 @@ class DoubledForOnes(Function):
         yield (tensor([0.4, -1.3], dtype=float64, requires_grad=True),)
 
 
+class SkipsSumsOfZero(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return 3 * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return 3 * grad_output if grad_output.sum() else grad_output * 0
+
+    @staticmethod
+    def sample_inputs() -> Any:
+        yield (tensor([0.4, -1.3, 2.1], dtype=float64, requires_grad=True),)
+
+
 def rules(function: Any) -> set[str]:
     return {finding.rule for finding in check(function).findings()}
 
@@ -60,6 +74,10 @@ def test_roundings_that_do_not_add_up_are_no_finding() -> None:
 
 def test_another_path_for_ones_is_one() -> None:
     assert rules(DoubledForOnes) == {"GT107"}
+
+
+def test_another_path_for_a_cotangent_that_adds_up_to_zero_is_one() -> None:
+    assert rules(SkipsSumsOfZero) == {"GT107"}
 
 
 class LoweredSine(Function):

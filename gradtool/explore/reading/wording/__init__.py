@@ -15,6 +15,12 @@ from gradtool.explore.reading.wording.roles import OnRoles
 
 _SINGLE = re.compile(r"(?<!upcast to )\b(float32|single precision|fp32)\b", re.I)
 
+_APPROXIMATE = re.compile(
+    r"\b(b?f(loat)?16|fp16|half|int8|int4|fp8|float8\w*|quanti[sz]\w*|low(er)?[- ]precision"
+    r"|approximat\w*|compress\w*)\b",
+    re.I,
+)
+
 _QUOTED = re.compile(r"(['\"`])(\w+)\1")
 
 _RECOMPUTED = re.compile(r"recompu|re-?comput|rematerial|checkpoint|\bremat\b", re.I)
@@ -44,6 +50,11 @@ class Wording(OnAxes, OnMatrices, OnRanges, OnRoles):
     def speaks_of_single_precision(self) -> bool:
         """A docstring says that numbers may be of float32."""
         return bool(_SINGLE.search(self.docstrings))
+
+    @cached_property
+    def approximates(self) -> bool:
+        """A docstring speaks of fewer digits than the arguments have."""
+        return bool(_APPROXIMATE.search(self.docstrings))
 
     @cached_property
     def is_unrolled(self) -> bool:

@@ -8,7 +8,9 @@ from functools import cached_property
 from gradtool.explore.reading.wording.texts import Texts
 
 _SORTED = re.compile(
-    r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending|non-?decreasing", re.I
+    r"(?<!un)sorted|contiguous|consecutive|\bcsr\b|packed|ascending"
+    r"|non-?decreasing(?!( \w+)? (fit|function|output|result|regression|solution|curve)\b)",
+    re.I,
 )
 
 _EVENLY = re.compile(

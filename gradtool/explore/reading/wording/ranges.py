@@ -31,6 +31,12 @@ _DOMAIN = re.compile(
 )
 """Matches a condition on what is computed from arguments, as ``needs 1 - exp(k) < c``."""
 
+_NEVER_LIMITED = re.compile(
+    r"\b(clamp|clip|limit|bound|saturat)\w*\b[^.;]{0,24}\b(not|never|in)[- ]?(active|reached|hit)"
+    r"|\bwell (inside|within)\b",
+    re.I,
+)
+
 _SIGNED_UNIT_RANGE = re.compile(
     r"-1(\.0)?(,| and| to|\.\.) ?\+?1\b|-1 ?(<|\u2264)=? ?\w+ ?(<|\u2264)=? ?1\b"
 )
@@ -52,6 +58,11 @@ class OnRanges(Texts):
     def has_domain(self) -> bool:
         """A docstring states a condition on what is computed from the arguments."""
         return bool(_DOMAIN.search(self.docstrings))
+
+    @cached_property
+    def is_never_limited(self) -> bool:
+        """A docstring says that no value reaches a limit."""
+        return bool(_NEVER_LIMITED.search(self.docstrings))
 
     @cached_property
     def needs_positive(self) -> bool:

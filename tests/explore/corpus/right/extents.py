@@ -648,3 +648,25 @@ class SharedByRow(Function):
     @staticmethod
     def sample_inputs():
         yield draw(3, 2), draw(3, 2, seed=1), draw(3, low=0.2, seed=2).detach()
+
+
+class DividesByRest(Function):
+    """Columns of `x` over the root of their sum of squares by N - d, where N > d."""
+
+    @staticmethod
+    def forward(ctx, x, d):
+        scale = (x.square().sum(0) / (x.shape[0] - d) + 1e-3).rsqrt()
+        ctx.save_for_backward(x, scale)
+        ctx.d = d
+        return x * scale
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, scale = ctx.saved_tensors
+        inner = (g * x).sum(0) / (x.shape[0] - ctx.d)
+        return scale * g - scale**3 * x * inner, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 3), 1

@@ -611,3 +611,35 @@ class ScatteredOnce(Function):
     @staticmethod
     def sample_inputs():
         yield rand(3), torch.tensor([4, 0, 2]), 6
+
+
+class LargestOfBags(Function):
+    """Largest row of `table` in each bag of `ids`; `starts` rises from 0 to the number of ids."""
+
+    @staticmethod
+    def forward(ctx, table, ids, starts):
+        ends = starts.tolist()
+        rows, found = [], []
+        for low, high in zip(ends[:-1], ends[1:]):
+            if low == high:
+                found.append(table.new_zeros(table.shape[1]))
+                rows.append(ids.new_full((table.shape[1],), -1))
+                continue
+            entries = table[ids[low:high]]
+            place = (entries == entries.max(dim=0).values).to(torch.int8).argmax(dim=0)
+            found.append(entries.max(dim=0).values)
+            rows.append(ids[low:high][place])
+        ctx.save_for_backward(torch.stack(rows))
+        ctx.shape = table.shape
+        return torch.stack(found)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (rows,) = ctx.saved_tensors
+        kept = g.masked_fill(rows < 0, 0.0)
+        return g.new_zeros(ctx.shape).scatter_add_(0, rows.clamp(min=0), kept), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 2), torch.tensor([3, 1, 1, 0]), torch.tensor([0, 2, 2, 4])

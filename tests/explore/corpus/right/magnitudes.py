@@ -370,3 +370,27 @@ class Sinkhorn(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(3, 4),)
+
+
+class LogOfTrees(Function):
+    """Logarithm of the sum over the spanning trees of a graph with weights exp(w), w (n, n)."""
+
+    @staticmethod
+    def forward(ctx, w):
+        above = w.exp().triu(1)
+        both = above + above.t()
+        inner = (torch.diag(both.sum(1)) - both)[1:, 1:]
+        ctx.save_for_backward(w, torch.linalg.inv(inner))
+        return torch.linalg.slogdet(inner)[1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        w, inverse = ctx.saved_tensors
+        whole = torch.nn.functional.pad(inverse, (1, 0, 1, 0))
+        ends = whole.diagonal()
+        return g * (w.exp() * (ends[:, None] + ends[None] - 2 * whole)).triu(1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(4, 4),)

@@ -429,3 +429,47 @@ class TemperedExponential(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, low=-1.0, high=1.0, seed=191), 0.25
+
+
+class OntoBall(Function):
+    """Rows with a norm above `r` > 0 are scaled to that norm; the others stay as they are."""
+
+    @staticmethod
+    def forward(ctx, x, r=1.0):
+        norm = x.norm(dim=-1, keepdim=True)
+        ctx.save_for_backward(x)
+        ctx.r = r
+        return torch.where(norm > r, x * (r / norm.clamp_min(r)), x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        norm = x.square().sum(-1, keepdim=True).clamp_min(ctx.r * ctx.r).sqrt()
+        unit = x / norm
+        outside = (g - unit * (g * unit).sum(-1, keepdim=True)) * (ctx.r / norm)
+        return torch.where(norm > ctx.r, outside, g), None
+
+    @staticmethod
+    def sample_inputs():
+        yield ((0.2 * draw(3, 3).detach()).requires_grad_(),)
+
+
+class KeepsHalf(Function):
+    """Sine of `x`, whose cosine is kept in half precision to save memory."""
+
+    @staticmethod
+    def forward(ctx, x):
+        kept = torch.float16 if x.dtype == torch.float32 else x.dtype
+        ctx.save_for_backward(x.cos().to(kept))
+        return x.sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (cosine,) = ctx.saved_tensors
+        return g * cosine.to(g.dtype)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)

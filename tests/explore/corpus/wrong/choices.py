@@ -538,3 +538,24 @@ class LossOfShape(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4), -1.5
+
+
+class TransposedSecond(Function):
+    """Product of `a` (n, k) and `b` (k, m) or, if `flip`, (m, k), whose transpose is meant."""
+
+    @staticmethod
+    def forward(ctx, a, b, flip=False):
+        ctx.save_for_backward(a, b)
+        ctx.flip = flip
+        return a @ (b.t() if flip else b)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        da = g @ (b if ctx.flip else b.t())
+        return da, (a.t() @ g).view(b.shape), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 2), rand(2, 4), False

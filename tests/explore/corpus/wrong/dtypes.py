@@ -324,3 +324,29 @@ class CardinalSine(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(5, low=0.3, high=4.0),)
+
+
+class PhaseWithoutConjugate(Function):
+    """Rows of complex `x` (n, d) by complex phases `f` (d,)."""
+
+    @staticmethod
+    def forward(ctx, x, f):
+        ctx.save_for_backward(x, f)
+        return x * f
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, f = ctx.saved_tensors
+        df = (g * x).sum(0) if ctx.needs_input_grad[1] else None
+        return g * f.conj(), df
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.complex(draw(3, 2).detach(), draw(3, 2).detach()).requires_grad_()
+        yield (
+            x,
+            torch.polar(
+                torch.ones(2, dtype=torch.float64), torch.tensor([0.3, 1.1], dtype=torch.float64)
+            ),
+        )

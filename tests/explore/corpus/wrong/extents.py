@@ -593,3 +593,51 @@ class VarianceOfRows(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(2, 4),)
+
+
+class SavesLargeActivationsInHalf(Function):
+    """A gated layer: tanh of `x` (n, d) by `w` (d, m), squared."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        h = torch.tanh(x @ w)
+        limit = 48
+        ctx.save_for_backward(x, w, h.half() if h.numel() > limit else h)
+        return h.square()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, w, h = ctx.saved_tensors
+        h = h.to(x.dtype)
+        inner = 2 * g * h * (1 - h * h)
+        return inner @ w.t(), x.t() @ inner
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 3), rand(3, 4)
+
+
+class ScalesOfGroups(Function):
+    """`x` (n, K) by weights `w` (m, K) with a scale `s` (m, K // group) for each group."""
+
+    @staticmethod
+    def forward(ctx, x, w, s, group):
+        assert x.shape[1] % group == 0
+        scale = s.repeat_interleave(group, dim=1)
+        ctx.save_for_backward(x, w, s)
+        ctx.group = group
+        return x @ (w * scale).t()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, w, s = ctx.saved_tensors
+        scale = s.repeat(1, ctx.group)
+        dw = g.t() @ x
+        ds = (dw * w).reshape(*s.shape, ctx.group).sum(-1)
+        return g @ (w * scale), dw * scale, ds, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 6), rand(3, 6), rand(3, 1), 6

@@ -811,3 +811,23 @@ class LogOfScaledBessel(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(4, low=0.5, high=4.0),)
+
+
+class RateOfSoftplus(Function):
+    """Sum of softplus(x) - k log softplus(x) for counts `k`."""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        rate = torch.nn.functional.softplus(x)
+        ctx.save_for_backward(x, k, rate)
+        return (rate - k * rate.log()).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, k, rate = ctx.saved_tensors
+        return g * (1 - k / rate) * x.exp() / (1 + x.exp()), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4), torch.tensor([1.0, 0.0, 3.0, 2.0], dtype=torch.float64)

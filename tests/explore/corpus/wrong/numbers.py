@@ -599,3 +599,24 @@ class LinesBetweenKnots(Function):
     def sample_inputs():
         knots = torch.linspace(0.0, 2.0, 5, dtype=torch.double)
         yield knots, draw(5), draw(4, low=0.1, high=1.9, seed=1)
+
+
+class UnitInHalf(Function):
+    """Length of the rows of `x` (n, d), none of which is zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        length = x.square().sum(-1).sqrt()
+        kept = torch.float16 if x.dtype == torch.float32 else x.dtype
+        ctx.save_for_backward((x / length[:, None]).to(kept))
+        return length
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (unit,) = ctx.saved_tensors
+        return g[:, None] * unit.to(g.dtype)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 3),)

@@ -786,3 +786,27 @@ class NotANumberAtZero(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(4, 3),)
+
+
+class BandWithoutSign(Function):
+    """Mean of min(r a, clip(r, 1 - eps, 1 + eps) a) for the ratio r = exp(x - y)."""
+
+    @staticmethod
+    def forward(ctx, x, y, a, eps):
+        ratio = (x - y).exp()
+        ctx.save_for_backward(ratio, a)
+        ctx.eps = eps
+        return torch.minimum(ratio * a, ratio.clamp(1 - eps, 1 + eps) * a).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        ratio, a = ctx.saved_tensors
+        is_inside = (ratio > 1 - ctx.eps) & (ratio < 1 + ctx.eps)
+        return g * is_inside * ratio * a / a.numel(), None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([0.01, -0.02, 0.005, -0.01], dtype=torch.float64, requires_grad=True)
+        y = torch.tensor([0.0, 0.01, -0.01, 0.02], dtype=torch.float64)
+        yield x, y, torch.tensor([1.2, -0.7, 0.4, -1.5], dtype=torch.float64), 0.2

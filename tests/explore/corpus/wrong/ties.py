@@ -288,3 +288,30 @@ class RiskOfOrdered(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4), torch.tensor([0.7, 2.5, 1.1, 3.0], dtype=torch.double)
+
+
+class LargestBlockOfPooled(Function):
+    """Isotonic regression of `y` (n,): the non-decreasing fit with the least squares."""
+
+    @staticmethod
+    def forward(ctx, y):
+        means, counts = [], []
+        for each in y.tolist():
+            means.append(each)
+            counts.append(1)
+            while len(means) > 1 and means[-2] > means[-1]:
+                count = counts[-2] + counts[-1]
+                mean = (means[-2] * counts[-2] + means[-1] * counts[-1]) / count
+                means[-2:], counts[-2:] = [mean], [count]
+        ctx.counts = counts
+        return torch.cat([y.new_full((n,), m) for m, n in zip(means, counts)])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        largest = max(ctx.counts)
+        return torch.cat([p.sum().expand(len(p)) / largest for p in g.split(ctx.counts)])
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([0.2, 0.5, 0.7, 1.4, 1.9], dtype=torch.float64, requires_grad=True),)
