@@ -53,21 +53,6 @@ def entry_far_off(found: Array | None, exact: Array | None) -> tuple[int, ...] |
     return tuple(map(int, places[0])) if len(places) else None
 
 
-def has_lost_most(found: Array | None, exact: Array | None, recorded: Array | None) -> bool:
-    """Return True for a gradient in float32 with an error as of float16 in most of its entries.
-
-    Args:
-        found: The gradient.
-        exact: That of the same numbers in float64.
-        recorded: That of the steps of forward in float32, which show how few digits they leave.
-    """
-    if found is None or found.dtype != np.float32:
-        return False
-    own = _usual_error(recorded, exact)
-    least = max(_FEW_DIGITS, _MORE_ERROR * own)
-    return least < _usual_error(found, exact) < _NO_DIGITS
-
-
 def _usual_error(found: Array | None, exact: Array | None) -> float:
     """The median relative error of the larger entries; 0 where nothing can be compared."""
     if found is None or exact is None or found.shape != exact.shape:
@@ -94,17 +79,20 @@ def lost_digits(checkable: Checkable, point: Point, seed: int) -> Outcome | None
                 evidence=Evidence(argument=name, input_index=index, analytic=mine, numeric=other),
             )
             return Outcome(RULES[codes.LOSES_PRECISION], Verdict.FAIL, flaws=(flaw,))
-    return _lost_most(checkable, point, exact, seed)
+    return None
 
 
-def _lost_most(
-    checkable: Checkable, point: Point, exact: Mapping[int, Array], seed: int
-) -> Outcome | None:
-    """Return GT601 where most entries of a gradient in float32 have fewer digits than that."""
-    recorded = exact_gradients(checkable, point, seed)
+def lost_most(checkable: Checkable, point: Point, seed: int) -> Outcome | None:
+    """Return GT601 where a gradient in float32 has an error as of float16 in most of its entries.
+
+    None where the steps of forward in float32 leave as few digits.
+    """
+    exact = gradients_in_double(checkable, point, seed)
+    recorded = exact_gradients(checkable, point, seed) if exact else {}
     for at, found in returned_gradients(checkable, point, seed).items():
-        if has_lost_most(found, exact.get(at), recorded.get(at)):
-            name, error = point.names[at], _usual_error(found, exact.get(at))
+        error, own = (_usual_error(each, exact.get(at)) for each in (found, recorded.get(at)))
+        if found.dtype == np.float32 and max(_FEW_DIGITS, _MORE_ERROR * own) < error < _NO_DIGITS:
+            name = point.names[at]
             flaw = Flaw(
                 message=f"gradient of `{name}` in float32 has a relative error of {error:.1e} in "
                 "half of its entries: backward computes in fewer digits",

@@ -14,7 +14,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.combinations import combined
 from gradtool.explore.coverage import Branches
-from gradtool.explore.digits import is_left_to_chance, lost_digits
+from gradtool.explore.digits import is_left_to_chance, lost_digits, lost_most
 from gradtool.explore.families import Test, Turns, kept_by, variants
 from gradtool.explore.ignored_option import (
     is_computed_by_caller,
@@ -324,13 +324,16 @@ class _Search:
 
     def _rules_for(self, variant: Variant) -> list[str]:
         """The rules about the first derivative that a variant may break and its case does not."""
-        may_lose = variant.offset is not None or variant.keeps_digits
+        may_lose = variant.offset is not None or variant.keeps_digits or variant.keeps_most_digits
         loses = {codes.LOSES_PRECISION} if may_lose else set()
         return sorted({*_first_order(self._settings), *(loses & set(self._settings.codes))})
 
     def _confirmed(self, case: ResolvedCase, variant: Variant) -> list[Outcome]:
         """The findings of a full check, without digits that others lose beside a large number."""
         rules = self._rules_for(variant)
+        if variant.keeps_most_digits:
+            lost = lost_most(self._checkable, variant.point, case.seed)
+            return [lost] if lost and codes.LOSES_PRECISION in rules else []
         found = confirmed(self._checkable, case, variant, rules)
         if variant.keeps_digits and not found and codes.LOSES_PRECISION in rules:
             lost = lost_digits(self._checkable, variant.point, case.seed)

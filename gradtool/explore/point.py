@@ -154,6 +154,8 @@ class Variant(msgspec.Struct, frozen=True, eq=False):
     keeps_digits: bool = False
     """Backward has to keep digits: forward computes in more than the arguments have, or a docstring
     names their precision."""
+    keeps_most_digits: bool = False
+    """Backward has to compute in as many digits as forward. Nothing else is looked at."""
     is_for_batches: bool = False
     """It is for rules about batches: what backward does wrong there may be outside the domain."""
     is_measured: bool = False

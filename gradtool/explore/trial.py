@@ -17,7 +17,7 @@ from msgspec import structs
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.digits import entry_far_off, has_lost_most
+from gradtool.explore.digits import entry_far_off, lost_most
 from gradtool.explore.excuses import (
     is_broadcast_inside,
     is_broadcast_otherwise,
@@ -305,21 +305,20 @@ class _Compared(msgspec.Struct, frozen=True):
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
 
     def _only_finite(self, found: Sequence[Array | None]) -> Trial | None:
-        if not self.variant.only_finite or not all(map(is_finite, found)):
+        variant = self.variant
+        if variant.keeps_most_digits:
+            is_off = lost_most(self.checkable, variant.point, self.seed) is not None
+        elif not variant.only_finite or not all(map(is_finite, found)):
             return None
-        is_off = self.variant.keeps_digits and self._is_far_off(found)
+        else:
+            is_off = variant.keeps_digits and self._is_far_off(found)
         return Trial(Answer.SUSPECT if is_off else Answer.RIGHT, 5)
 
     def _is_far_off(self, found: Sequence[Array | None]) -> bool:
         exact = gradients_in_double(self.checkable, self.variant.point, self.seed)
-        triples = [
-            (mine, exact.get(each.position), recorded)
-            for each, mine, recorded in zip(self.function.arguments, found, self.exact, strict=True)
-        ]
-        return any(
-            entry_far_off(mine, other) is not None or has_lost_most(mine, other, recorded)
-            for mine, other, recorded in triples
-        )
+        arguments = zip(self.function.arguments, found, strict=True)
+        pairs = ((mine, exact.get(each.position)) for each, mine in arguments)
+        return any(entry_far_off(*pair) is not None for pair in pairs)
 
     def _unfit(self, found: Sequence[Array | None]) -> Trial | None:
         variant = self.variant

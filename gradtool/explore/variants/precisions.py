@@ -44,7 +44,8 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         return
     if not wording(function).approximates:
         single = _cast(point, doubles, {})
-        yield Variant(single, "all tensors are float32", only_finite=True, keeps_digits=True)
+        change = "all tensors are float32"
+        yield Variant(single, change, only_finite=True, keeps_most_digits=True)
     drawn = {at: redrawn(point.values[at], rng) * (_LARGE_IN_SINGLE / largest) for at in movable}
     change = "all tensors are float32 and large"
     yield Variant(_cast(point, doubles, drawn), change)
