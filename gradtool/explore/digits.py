@@ -8,7 +8,7 @@ import numpy as np
 
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.observed import exact_gradients, gradients_in_double, returned_gradients
-from gradtool.explore.point import Point
+from gradtool.explore.point import Point, Variant
 from gradtool.results.evidence import scalar
 from gradtool.results.report import Evidence, Verdict
 from gradtool.verify.examine import Outcome
@@ -63,11 +63,19 @@ def _usual_error(found: Array | None, exact: Array | None) -> float:
     return float(np.median(errors)) if errors.size and np.isfinite(errors).all() else 0.0
 
 
-def lost_digits(checkable: Checkable, point: Point, seed: int) -> Outcome | None:
-    """Return GT601 where a gradient has no digits that float64 has; None elsewhere."""
+def lost_digits(
+    checkable: Checkable, point: Point, seed: int, *, beside_steps: bool = False
+) -> Outcome | None:
+    """Return GT601 where a gradient has no digits that float64 has; None elsewhere.
+
+    With `beside_steps` only where the steps of forward in float32 have them, too.
+    """
     exact = gradients_in_double(checkable, point, seed)
+    recorded = exact_gradients(checkable, point, seed) if beside_steps and exact else {}
     for at, found in returned_gradients(checkable, point, seed).items():
         index = entry_far_off(found, exact.get(at))
+        if entry_far_off(recorded.get(at), exact.get(at)) is not None:
+            continue
         if index is not None and found.dtype == np.float32:  # Fewer digits are easily lost.
             name, dtype = point.names[at], found.dtype
             mine, other = scalar(found[index]), scalar(exact[at][index])
@@ -80,6 +88,13 @@ def lost_digits(checkable: Checkable, point: Point, seed: int) -> Outcome | None
             )
             return Outcome(RULES[codes.LOSES_PRECISION], Verdict.FAIL, flaws=(flaw,))
     return None
+
+
+def lost_beside_steps(checkable: Checkable, variant: Variant, seed: int) -> Outcome | None:
+    """Return GT601 where a gradient in float32 has fewer digits than the steps of forward leave."""
+    if variant.keeps_digits:
+        return lost_digits(checkable, variant.point, seed, beside_steps=True)
+    return lost_most(checkable, variant.point, seed)
 
 
 def lost_most(checkable: Checkable, point: Point, seed: int) -> Outcome | None:
@@ -118,7 +133,7 @@ def is_left_to_chance(
         seed: That of the cotangents.
     """
     evidence = [flaw.evidence for flaw in outcome.flaws]
-    if outcome.rule.code != codes.WRONG_GRADIENT or None in evidence:
+    if None in evidence:
         return False
     eps = max((epsilon(array.dtype) for _, array in point.continuous()), default=0.0)
     if eps <= DOUBLE_EPS and not _is_larger(case, point):

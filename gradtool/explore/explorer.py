@@ -14,7 +14,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.combinations import combined
 from gradtool.explore.coverage import Branches
-from gradtool.explore.digits import is_left_to_chance, lost_digits, lost_most
+from gradtool.explore.digits import is_left_to_chance, lost_beside_steps, lost_digits
 from gradtool.explore.families import Test, Turns, kept_by, variants
 from gradtool.explore.ignored_option import (
     is_computed_by_caller,
@@ -26,6 +26,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import iterations
 from gradtool.explore.shrink import shrunk
+from gradtool.explore.subgradients import is_subgradient
 from gradtool.explore.trial import Answer, attempt, is_near, stale
 from gradtool.results.report import Coverage, Severity, Verdict
 from gradtool.verify.diagnosis.patience import without_patience
@@ -279,9 +280,7 @@ class _Search:
         with without_patience():
             outcomes = self._confirmed(case, variant)
         outcomes = [
-            each
-            for each in outcomes
-            if not is_left_to_chance(self._checkable, point, variant.point, each, case.seed)
+            each for each in outcomes if not self._is_excused(each, case, point, variant.point)
         ]
         names = [variant.point.names[at] for at in wrong]
         outcomes = [each for each in outcomes if not _is_lost_in_rounding(each, names)]
@@ -301,6 +300,14 @@ class _Search:
         for key in self.found.keys() - before:
             del self.found[key]
         self._add(case, smaller, named)
+
+    def _is_excused(self, outcome: Outcome, case: ResolvedCase, point: Point, found: Point) -> bool:
+        """Return True for a wrong gradient that rounding, or a kink, explains."""
+        if outcome.rule.code != codes.WRONG_GRADIENT:
+            return False
+        return is_left_to_chance(
+            self._checkable, point, found, outcome, case.seed
+        ) or is_subgradient(self._checkable, found, case.seed)
 
     def _smaller(self, case: ResolvedCase, variant: Variant) -> Variant:
         """The variant as small as it can be and still look wrong."""
@@ -332,7 +339,7 @@ class _Search:
         """The findings of a full check, without digits that others lose beside a large number."""
         rules = self._rules_for(variant)
         if variant.keeps_most_digits:
-            lost = lost_most(self._checkable, variant.point, case.seed)
+            lost = lost_beside_steps(self._checkable, variant, case.seed)
             return [lost] if lost and codes.LOSES_PRECISION in rules else []
         found = confirmed(self._checkable, case, variant, rules)
         if variant.keeps_digits and not found and codes.LOSES_PRECISION in rules:

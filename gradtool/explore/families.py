@@ -36,6 +36,7 @@ from gradtool.explore.reading.comparisons import (
     loop_counts,
     numbered_choices,
     takes_sizes,
+    tested_for_nan,
     tested_for_truth,
     tested_near_zero,
     thresholds,
@@ -86,7 +87,7 @@ from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.less_special import learned, less_special, turned, uneven
 from gradtool.explore.variants.limits import at_centers, earlier_stops, far_floors, moved_limits
-from gradtool.explore.variants.masks import forbidden, masks, padded
+from gradtool.explore.variants.masks import forbidden, masks, missing, padded
 from gradtool.explore.variants.matrices import asymmetric, degenerate, has_two_triangles
 from gradtool.explore.variants.optional import optional, with_choices
 from gradtool.explore.variants.plain import (
@@ -385,7 +386,8 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
 def _converging(checkable: Checkable, point: Point) -> Iterator[Variant]:
     """Yield larger values at which a forward that iterates converges."""
     full = with_defaults(point, checkable.parameters())
-    for variant in larger(full) if can_be_told(checkable, full) else ():
+    bound = wording(checkable.obj).bound_of_norm
+    for variant in larger(full, bound) if can_be_told(checkable, full) else ():
         if has_converged(checkable, variant.point):
             yield variant
 
@@ -413,6 +415,7 @@ def of_indices(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
             partial(mask_dtypes, function),
             may_be_empty=not said.needs_some,
         ),
+        "missing numbers": lambda: missing(point, tested_for_nan(function)),
         "padding": lambda: _unless(not said.speaks_of_padding, padded(point)),
         "forbidden entries": lambda: forbidden(point),
         "other orders": lambda: unsorted(point, sorted_arguments(function), draws("unsorted")),

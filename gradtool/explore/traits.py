@@ -142,8 +142,22 @@ def intended_traits(array: Array) -> list[Trait]:
 
 
 def may_be_reordered(array: Array) -> bool:
-    """Return True if no trait of an array depends on the order or the places of its entries."""
-    return not any(each.is_equality or each.name in _OF_ORDER for each in traits(array))
+    """Return True if no trait of an array depends on the order or the places of its entries.
+
+    A square matrix with a large diagonal has its eigenvalues near it.
+    """
+    has_order = any(each.is_equality or each.name in _OF_ORDER for each in traits(array))
+    return not has_order and not is_dominated_by_diagonal(array)
+
+
+def is_dominated_by_diagonal(array: Array) -> bool:
+    """Return True for square matrices whose diagonals have most of what their entries add up to."""
+    is_square = array.ndim > 1 and array.shape[-1] == array.shape[-2] > 1
+    if not is_square or not array.size:
+        return False
+    sizes = np.abs(array)
+    diagonal = np.diagonal(sizes, axis1=-2, axis2=-1)
+    return bool((diagonal.sum(-1) > sizes.sum((-2, -1)) / 2).all())
 
 
 def is_integral(array: Array) -> bool:

@@ -17,7 +17,7 @@ from msgspec import structs
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.started_call import StartedCall
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.digits import entry_far_off, lost_most
+from gradtool.explore.digits import entry_far_off, lost_beside_steps
 from gradtool.explore.excuses import (
     is_broadcast_inside,
     is_broadcast_otherwise,
@@ -138,15 +138,24 @@ def _changes_argument(
 ) -> bool:
     """Return True if forward changes an argument in place that it may not.
 
-    What has no gradient, as statistics, may change if it changes at the case as well, or if an
-    option asks for it.
+    What has no gradient, as statistics, may change if it changes at the case as well, or if a flag
+    asks for it.
     """
     if not started.seen.mutated_arguments:
         return False
     seen = function.call(function.primals)
     changed = set(seen.mutated_arguments) - set(seen.declared_dirty)
-    is_new = not (variant.is_plain or variant.options or at_case.changed)
+    is_new = not (at_case.changed or _has_other_choice(variant.point, at_case))
     return any(is_new or function.arguments[index].differentiable for index in changed)
+
+
+def _has_other_choice(point: Point, at_case: AtCase) -> bool:
+    """Return True if a flag, a word or None among the arguments is another than at the case."""
+    here, there = (
+        [each for each in values if each is None or isinstance(each, bool | str)]
+        for values in ([point.values[at] for at in point.plain], at_case.options)
+    )
+    return here != there
 
 
 def _has_shapes_of_arguments(
@@ -307,7 +316,7 @@ class _Compared(msgspec.Struct, frozen=True):
     def _only_finite(self, found: Sequence[Array | None]) -> Trial | None:
         variant = self.variant
         if variant.keeps_most_digits:
-            is_off = lost_most(self.checkable, variant.point, self.seed) is not None
+            is_off = lost_beside_steps(self.checkable, variant, self.seed) is not None
         elif not variant.only_finite or not all(map(is_finite, found)):
             return None
         else:
@@ -413,21 +422,23 @@ def _measured(
         return Trial(Answer.SUSPECT if is_mistake else Answer.REFUSED, 6)
     if started.changed_cotangents:
         return Trial(Answer.SUSPECT, 5)
+    said = wording(checkable.obj)
     try:
         if all(map(is_finite, found)):
             claimed = _claimed(function, variant, found)
             differs = has_other_slope(
                 function, cotangents, claimed, seed, floor, is_at_limit=variant.is_at_limit
             )
-        elif variant.may_be_outside or variant.names_extents:
+        elif variant.may_be_outside or (
+            variant.names_extents and not (said.allows_one and axes_of_one(variant.point))
+        ):
             differs = False
         elif is_near(variant.point):
-            is_documented = wording(checkable.obj).allows_zero_rows and _has_zero_row(variant.point)
+            is_documented = said.allows_zero_rows and _has_zero_row(variant.point)
             differs = is_documented or is_smooth(function, cotangents, found, seed)
         else:
             # Beyond usual values PyTorch's own derivative of forward may be no number either.
             exact = recorded_gradients(function, cotangents) if not variant.is_measured else None
-            said = wording(checkable.obj)
             if exact is not None:
                 is_meant = said.is_stable or said.is_of_any_size
                 differs = is_meant and any(map(_lacks_number, found, exact))

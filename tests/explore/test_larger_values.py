@@ -15,5 +15,5 @@ from gradtool.explore.variants.values import larger
 def test_a_norm_below_one_stays_below_one(norm: float, scales: list[float]) -> None:
     matrix = norm * np.array([[0.6, 0.8], [-0.8, 0.6]]) + np.array([[0.0, 1e-6], [0.0, 0.0]])
     point = Point(("weight",), (matrix,), (0,), frozenset({0}), 1, "cpu")
-    found = [each.point.values[0] / matrix for each in larger(point)]
+    found = [each.point.values[0] / matrix for each in larger(point, 1.0)]
     assert [round(float(np.median(each)), 2) for each in found] == scales

@@ -24,6 +24,8 @@ _LEAST_GUARD, LARGEST_GUARD = 1e-10, 1e-2
 _LEAST_FLOOR = 1e-10
 """The floor of a logarithm that is smaller only guards against the logarithm of zero."""
 
+_NANS = {"isnan", "isfinite", "nan_to_num"}
+
 _LOGARITHMS = {"log", "log10", "log2"}
 
 _ORDERS = re.compile(
@@ -45,6 +47,21 @@ def tested_near_zero(function: Any) -> set[str]:
     found = compared_with_zero(function, ast.Eq, ast.NotEq) | tiny
     numbers = dict(_numbers_of_tensors(function))
     return found | {numbers[name] for name in found if name in numbers}
+
+
+def tested_for_nan(function: Any) -> set[str]:
+    """The names of what forward asks whether it is NaN, or finite."""
+    found: set[str] = set()
+    for node in forward_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if name in _NANS:
+                subject = args[0] if args and isinstance(args[0], ast.Name) else owner
+                found |= {subject.id} if isinstance(subject, ast.Name) else set()
+            case ast.Compare(left=ast.Name(id=one), comparators=[ast.Name(id=other)]) if (
+                one == other
+            ):
+                found.add(one)
+    return found
 
 
 def _numbers_of_tensors(function: Any) -> Iterator[tuple[str, str]]:

@@ -98,10 +98,11 @@ def large(point: Point, known: Extents, rng: np.random.Generator) -> Iterator[Va
     for group in axis_groups(point, known.fixed, known.names):
         if not {*group.axes} & {axis for other in groups for axis in other.axes}:
             groups.append(group)
+    groups.sort(key=lambda group: group.extent)  # The longest stays the longest.
     for least in _LARGE:
         changes = [(group, least + at) for at, group in enumerate(groups) if group.extent < least]
         made = resized(point, changes, rng, known.repeats) if changes else None
-        if made is not None:
+        if made is not None and (not known.keeps_order or _has_order_of(point, made, known)):
             change = f"all extents are about {least}"
             yield Variant(made, change, names_extents=not any(each.others for each in groups))
             return

@@ -24,6 +24,9 @@ _OFFSETS = (2.0**15, 2.0**16)
 Much farther away the steps of a full check, which grow with the numbers, are often too long.
 """
 
+_IN_SINGLE = 2.0**13
+"""The same for float32, whose numbers have three digits left there, and their squares none."""
+
 _OFFSET_OF_CONSTANT = 2.0**23 + 1 / 3
 """Single precision has no digits behind the point there."""
 
@@ -60,13 +63,31 @@ def rescaled(checkable: Checkable, point: Point) -> Iterator[Variant]:
 
 
 def _moved(checkable: Checkable, point: Point, at: int) -> Iterator[Variant]:
-    for size in _OFFSETS if at in point.tracked else (_OFFSET_OF_CONSTANT,):
+    name, is_tracked = point.names[at], at in point.tracked
+    is_free = False
+    for size in _OFFSETS if is_tracked else (_OFFSET_OF_CONSTANT,):
         moved = point.having({at: point.values[at] + size})
         if _same_outputs(checkable, point, moved):
-            change = f"values of `{point.names[at]}` are about {size:g}"
+            is_free = True
+            change = f"values of `{name}` are about {size:g}"
             yield Variant(moved, change, offset=at)
             # The variance may even become negative.
             yield Variant(moved, change, only_finite=True)
+    if is_free and is_tracked:
+        change = f"all tensors are float32, and values of `{name}` are about {_IN_SINGLE:g}"
+        yield Variant(_in_single(point, at), change, keeps_digits=True, keeps_most_digits=True)
+
+
+def _in_single(point: Point, at: int) -> Point:
+    """The point in float32, with a number added that leaves its square no digits for a variance."""
+    moved = {at: point.values[at] + _IN_SINGLE}
+    return point.having(
+        {
+            each: moved.get(each, array).astype(np.float32)
+            for each, array in point.continuous()
+            if array.dtype == np.float64
+        }
+    )
 
 
 def _same_outputs(checkable: Checkable, one: Point, other: Point) -> bool:

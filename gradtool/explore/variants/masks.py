@@ -6,7 +6,7 @@ of what backward does with the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 
@@ -51,6 +51,22 @@ def masks(
             if not np.array_equal(shorter, array):
                 change = f"the lengths in `{point.names[at]}` are smaller"
                 yield Variant(point.having({at: shorter.astype(array.dtype)}), change)
+
+
+def missing(point: Point, tested: Collection[str]) -> Iterator[Variant]:
+    """Yield variants in which some numbers of a constant are NaN, of which forward takes care.
+
+    Args:
+        point: The arguments of the case.
+        tested: Names of what forward tests for NaN.
+    """
+    for at, array in point.continuous():
+        if at in point.tracked or point.names[at] not in tested or array.size < 2:
+            continue
+        holed = array.copy()
+        holed.reshape(-1)[1::3] = np.nan
+        change = f"some entries of `{point.names[at]}` are NaN"
+        yield Variant(point.having({at: holed}), change, only_finite=True)
 
 
 def padded(point: Point) -> Iterator[Variant]:

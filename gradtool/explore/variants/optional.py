@@ -300,7 +300,8 @@ def _shapes(point: Point) -> list[Shape]:
     models = [array.shape for _, array in point.continuous()][:2]
     shapes = [s for m in models for s in (m[-1:], m[:1], m)]
     shapes += [m[-2:-1] * 2 for m in models if len(m) > 1]  # As of positions.
-    shapes += [m.shape for _, m in point.arrays() if m.dtype.kind in "iu"]
+    indices = [m.shape for _, m in point.arrays() if m.dtype.kind in "iu"]
+    shapes += [shape for index in indices for shape in (index, index[-1:])]
     for m in models:
         # As of one step of a sequence.
         shapes += [(*m[:axis], *m[axis + 1 :]) for axis in reversed(range(len(m)))]

@@ -154,17 +154,18 @@ def small(point: Point) -> Iterator[Variant]:
         yield Variant(point.having(scaled), "values are about a thousand times smaller")
 
 
-def larger(point: Point) -> Iterator[Variant]:
+def larger(point: Point, bound_of_norm: float) -> Iterator[Variant]:
     """Yield variants of which one tensor has larger values, but not much larger ones.
 
-    A matrix of a norm below one, by which an iteration may contract, keeps such a norm.
+    A matrix of a norm below one, by which an iteration may contract, keeps one below the bound.
     """
+    nearly = _NEARLY_ONE * bound_of_norm
     for at in movable_tensors(point):
         norm = _contraction(point.values[at])
         if norm and at in point.tracked:
             # Rounds that are too few show most where each changes little.
-            scaled = point.values[at] * (_NEARLY_ONE / norm)
-            change = f"the norm of `{point.names[at]}` is {_NEARLY_ONE:g}"
+            scaled = point.values[at] * (nearly / norm)
+            change = f"the norm of `{point.names[at]}` is {nearly:.2g}"
             yield Variant(point.having({at: scaled}), change)
             # Where a bounded function saturates, it contracts by itself.
             small = {
@@ -175,13 +176,13 @@ def larger(point: Point) -> Iterator[Variant]:
             if small:
                 made = point.having({**small, at: scaled})
                 yield Variant(made, f"{change}, and others are small")
-                slow = _with_radius(point.values[at], _NEARLY_ONE)
+                slow = _with_radius(point.values[at], nearly)
                 made = point.having({**small, at: slow})
                 yield Variant(made, f"`{point.names[at]}` is symmetric, {change}")
     for scale in _MODERATE_SCALES:
         for at in movable_tensors(point):
             array = point.values[at]
-            is_free = not _contraction(array) or _contraction(array * scale)
+            is_free = not _contraction(array) or 0 < _contraction(array * scale) < bound_of_norm
             if is_scalable(array) and at in point.tracked and is_free:
                 change = f"values of `{point.names[at]}` are {scale:g} times as large"
                 yield Variant(point.having({at: restored(array, array * scale)}), change)

@@ -14,6 +14,7 @@ from gradtool.explore.reading.wording import wording
 from gradtool.explore.traits import (
     intended_traits,
     is_bounded_below,
+    is_dominated_by_diagonal,
     is_integral,
     is_of_both_signs,
     is_scalable,
@@ -79,7 +80,7 @@ def zeros(point: Point, rng: np.random.Generator, edges: Collection[str]) -> Ite
         array = point.values[at]
         is_row = array.ndim > 0 and array.shape[-1] > 1
         is_signed = is_of_both_signs(array) or array.dtype.kind == "c"
-        is_free = is_signed and not intended_traits(array)
+        is_free = is_signed and not (intended_traits(array) or is_dominated_by_diagonal(array))
         if is_row and is_free and at in point.tracked:
             holed = array.copy()
             is_in_order = bool(traits(array))

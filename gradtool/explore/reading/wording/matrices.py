@@ -44,6 +44,14 @@ _GENERAL_POSITION = re.compile(
 )
 
 
+_NORM = re.compile(
+    r"\b(?:norm|radius|contraction|lipschitz)\b[^.;]{0,32}?"
+    r"(?:below|under|at most|less than|smaller than|<=?|\u2264) *(0?\.\d+)",
+    re.I,
+)
+"""Matches a bound below one for a norm or a spectral radius."""
+
+
 class OnMatrices(OnEntries):
     """Statements about matrices and points."""
 
@@ -79,3 +87,9 @@ class OnMatrices(OnEntries):
         """A docstring says that no point of one set is one of another."""
         is_apart = bool(_APART.search(self.docstrings)) or self.needs_general_position
         return is_apart or self.needs_distinct or self.needs_nonzero
+
+    @cached_property
+    def bound_of_norm(self) -> float:
+        """The number below one that a docstring says a norm stays below, or else one."""
+        found = _NORM.search(self.docstrings)
+        return float(found[1]) if found else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -394,3 +395,28 @@ class LogOfTrees(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(4, 4),)
+
+
+class MeanOfPowers(Function):
+    """Generalised mean of the rows of `x` > 0 with the exponent `p` > 0, a 0-d tensor."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        logs = x.log()
+        level = torch.logsumexp(p * logs, 1) - math.log(x.shape[1])
+        y = torch.exp(level / p)
+        ctx.save_for_backward(x, logs, p, level, y)
+        return y.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, logs, p, level, y = ctx.saved_tensors
+        shares = torch.softmax(p * logs, 1)
+        of_p = (g * y * ((shares * logs).sum(1) / p - level / p**2)).sum()
+        return (g * y)[:, None] * shares / x, of_p
+
+    @staticmethod
+    def sample_inputs():
+        x = (rand(2, 4).detach().abs() + 0.1).requires_grad_()
+        yield x, torch.tensor(3.0, dtype=torch.float64, requires_grad=True)

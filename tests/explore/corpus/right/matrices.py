@@ -436,3 +436,30 @@ class Equilibrium(Function):
         system = torch.eye(w.shape[0], dtype=w.dtype) - slope.unsqueeze(-1) * w
         adjoint = torch.linalg.solve(system.mT, g.unsqueeze(-1)).squeeze(-1) * slope
         return adjoint.t() @ z, adjoint, None
+
+
+class RootOfMatrix(Function):
+    """Principal square root of a matrix `a` with its spectrum in the right half plane."""
+
+    @staticmethod
+    def forward(ctx, a):
+        root, inverse = a, torch.eye(len(a), dtype=a.dtype)
+        for _ in range(20):
+            next_root = (root + torch.linalg.inv(inverse)) / 2
+            root, inverse = next_root, (inverse + torch.linalg.inv(root)) / 2
+        ctx.save_for_backward(root)
+        return root
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (root,) = ctx.saved_tensors
+        unit = torch.eye(len(root), dtype=root.dtype)
+        system = torch.kron(root.t().contiguous(), unit) + torch.kron(unit, root)
+        return torch.linalg.solve(system, g.reshape(-1)).view_as(root)
+
+    @staticmethod
+    def sample_inputs():
+        yield (
+            (0.3 * rand(3, 3) + 2 * torch.eye(3, dtype=torch.float64)).detach().requires_grad_(),
+        )

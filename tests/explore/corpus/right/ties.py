@@ -402,3 +402,30 @@ class TripletHinge(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4, 3), rand(4, 3), rand(4, 3)
+
+
+class SmallestOfOthers(Function):
+    """For each entry of a row the smallest size among the others, with the sign of their product.
+
+    Zero counts as positive. Of equal sizes one is taken.
+    """
+
+    @staticmethod
+    def forward(ctx, x):
+        signs = 1 - 2 * (x < 0).to(x.dtype)
+        sizes, places = torch.topk(x.abs(), 2, dim=1, largest=False)
+        is_least = torch.arange(x.shape[1]) == places[:, :1]
+        source = torch.where(is_least, places[:, 1:], places[:, :1])
+        sign = signs.prod(1, keepdim=True) * signs
+        ctx.save_for_backward(sign * signs.gather(1, source), source)
+        return sign * torch.where(is_least, sizes[:, 1:], sizes[:, :1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        slope, source = ctx.saved_tensors
+        return torch.zeros_like(g).scatter_add_(1, source, g * slope)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 5),)

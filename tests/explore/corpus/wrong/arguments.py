@@ -791,3 +791,47 @@ class ScalarBiasForgotten(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(3, 2),)
+
+
+class MessagesWithoutWeight(Function):
+    """Sums w * x[source] at the target of each edge; `edge_weight` (E,) is one by default."""
+
+    @staticmethod
+    def forward(ctx, x, edge_index, edge_weight=None):
+        source, target = edge_index
+        message = x[source]
+        if edge_weight is not None:
+            message = message * edge_weight[:, None]
+        ctx.save_for_backward(edge_index)
+        return torch.zeros_like(x).index_add_(0, target, message)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        ((source, target),) = ctx.saved_tensors
+        return torch.zeros_like(g).index_add_(0, source, g[target]), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 2), torch.tensor([[0, 1, 2, 3, 3], [1, 2, 0, 0, 1]])
+
+
+class ScalesItsRewards(Function):
+    """Minus the sum of logp * scale * rewards, whose rewards are constants."""
+
+    @staticmethod
+    def forward(ctx, logp, rewards, scale=1.0):
+        if scale != 1.0:
+            rewards = rewards.mul_(scale)
+        ctx.save_for_backward(rewards)
+        return -(logp * rewards).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (rewards,) = ctx.saved_tensors
+        return -g * rewards, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4), rand(4).detach()

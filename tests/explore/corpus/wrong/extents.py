@@ -641,3 +641,24 @@ class ScalesOfGroups(Function):
     @staticmethod
     def sample_inputs():
         yield rand(2, 6), rand(3, 6), rand(3, 1), 6
+
+
+class DeviationOfOne(Function):
+    """Deviation (n - 1) over the last axis, which is zero for a single sample."""
+
+    @staticmethod
+    def forward(ctx, x):
+        apart = x - x.mean(-1, keepdim=True)
+        deviation = (apart.square().sum(-1) / max(x.shape[-1] - 1, 1)).sqrt()
+        ctx.save_for_backward(apart, deviation)
+        return deviation
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        apart, deviation = ctx.saved_tensors
+        return (g / (deviation * (apart.shape[-1] - 1)))[..., None] * apart
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 4),)

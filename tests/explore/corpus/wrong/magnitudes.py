@@ -831,3 +831,48 @@ class RateOfSoftplus(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4), torch.tensor([1.0, 0.0, 3.0, 2.0], dtype=torch.float64)
+
+
+class VarianceOfSquares(Function):
+    """Rows with their mean taken away, over their deviation; no row is constant."""
+
+    @staticmethod
+    def forward(ctx, x):
+        apart = x - x.mean(-1, keepdim=True)
+        y = apart / apart.square().mean(-1, keepdim=True).sqrt()
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        mean = x.mean(-1, keepdim=True)
+        variance = (x.square().mean(-1, keepdim=True) - mean.square()).abs()
+        inner = g - g.mean(-1, keepdim=True) - y * (g * y).mean(-1, keepdim=True)
+        return inner / variance.sqrt()
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 6),)
+
+
+class MissingObservations(Function):
+    """Half the squares of (x - y) / s; those of which `y` is NaN are left out."""
+
+    @staticmethod
+    def forward(ctx, x, y, s):
+        is_there = ~torch.isnan(y)
+        rest = (x - y) / s
+        ctx.save_for_backward(rest, s, is_there)
+        return 0.5 * torch.where(is_there, rest, torch.zeros_like(rest)).square().sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        rest, s, is_there = ctx.saved_tensors
+        return g * is_there * rest / s, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4), rand(4).detach(), rand(4).detach().abs() + 0.5
