@@ -332,8 +332,6 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
     """Families of the values of tensors."""
     function, draws, said = checkable.obj, partial(generator, case.seed), wording(checkable.obj)
     is_scaled = iterations(function) is None
-    # Constant rows or columns make a matrix singular.
-    has_levels = not (solves(function) or said.needs_distinct or said.needs_general_position)
     return {
         "values": lambda: values(
             point,
@@ -356,6 +354,17 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "complex numbers": lambda: turned(function, point),
         "signs": lambda: both_signs(function, point),
         "norms of rows": lambda: other_lengths(function, point),
+        **_of_equal_entries(checkable, case, point),
+        **_of_special_numbers(checkable, case, point),
+    }
+
+
+def _of_equal_entries(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[str, Family]:
+    """Families of tensors some of whose entries, rows or eigenvalues are equal."""
+    function, draws, said = checkable.obj, partial(generator, case.seed), wording(checkable.obj)
+    # Constant rows or columns make a matrix singular.
+    has_levels = not (solves(function) or said.needs_distinct or said.needs_general_position)
+    return {
         "ties": lambda: _unless(
             said.needs_distinct,
             ties(
@@ -367,6 +376,19 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
             ),
         ),
         "constant axes": lambda: _unless(not has_levels, levels(point, draws("levels"))),
+        "eigenvalues": lambda: _unless(
+            said.needs_distinct or gives_eigenvectors(checkable.obj),
+            degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj)),
+        ),
+    }
+
+
+def _of_special_numbers(
+    checkable: Checkable, case: ResolvedCase, point: Point
+) -> dict[str, Family]:
+    """Families of tensors with zeros and whole numbers, or without symmetry or a sum of one."""
+    function, draws, said = checkable.obj, partial(generator, case.seed), wording(checkable.obj)
+    return {
         "asymmetric matrices": lambda: _asymmetric(checkable, case, point),
         "zeros": lambda: _unless(
             said.needs_nonzero, zeros(point, draws("zeros"), edges(function, point.names))
@@ -376,10 +398,6 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         "whole numbers": lambda: whole(point, draws("whole")),
         "sums": lambda: rescaled(checkable, point),
         "shares": lambda: shares(checkable, point),
-        "eigenvalues": lambda: _unless(
-            said.needs_distinct or gives_eigenvectors(checkable.obj),
-            degenerate(point, are_symmetrized=takes_eigenvalues(checkable.obj)),
-        ),
     }
 
 

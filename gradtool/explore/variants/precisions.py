@@ -69,8 +69,17 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
     if spread:
         change = "all tensors are float32, and their values are about 60 and -60"
         yield Variant(_cast(point, doubles, {**drawn, **spread}), change, only_finite=True)
+    yield from _overflowing(point, doubles, rng)
+
+
+def _overflowing(
+    point: Point, doubles: Sequence[int], rng: np.random.Generator
+) -> Iterator[Variant]:
+    """The variant in float32 in which exponentials overflow, of an only tensor.
+
+    Several tensors, or a matrix, may be out of proportion then.
+    """
     only = point.values[doubles[0]]
-    # Several tensors, or a matrix, may be out of proportion then.
     if len(doubles) == 1 and only.max() > 0 and not traits(only):
         moved = {doubles[0]: rng.uniform(*_OVERFLOWING_IN_SINGLE, only.shape)}
         change = f"`{point.names[doubles[0]]}` is float32, and its values are about 95"
