@@ -373,6 +373,7 @@ def _of_equal_entries(checkable: Checkable, case: ResolvedCase, point: Point) ->
                 has_order=compares_entries(function),
                 has_sizes=takes_sizes(function),
                 may_meet=not said.needs_points_apart,
+                may_equal_constants=said.may_be_equal,
             ),
         ),
         "constant axes": lambda: _unless(not has_levels, levels(point, draws("levels"))),

@@ -236,7 +236,8 @@ def _targets(point: Point, group: AxisGroup, known: Extents) -> Iterator[int]:
     beyond = [extent for extent in _BEYOND if _fits(point, group, extent)][:1]
     extent, blocks = group.extent, known.blocks
     least = 2 if group.axes and {*group.axes} <= {*known.tied} else 1
-    beside = [extent + 1, 1, extent - 1, 2 * extent, 2 * extent + 1, 7]
+    # Of very few entries, both ends lie in one window.
+    beside = [extent + 1, 1, extent - 1, 2 * extent, 2 * extent + 1, 7, 3, 2]
     partial = [
         each for block in blocks for each in (2 * block + 1, block + 1, block - 1, 2 * block)
     ]

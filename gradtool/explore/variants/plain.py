@@ -318,7 +318,9 @@ def _other_axes(value: Any, rank: int) -> Iterator[Any]:
     elif isinstance(value, int):
         others = [axis for axis in range(rank) if axis != value % rank]
         yield from (axis - rank if value < 0 else axis for axis in others)
-        yield from (axis if value < 0 else axis - rank for axis in (value % rank, *others[:1]))
+        # From the end, the last one is -1: what comes behind it begins at zero.
+        chosen = dict.fromkeys((value % rank, *others[:1], rank - 1))
+        yield from (axis if value < 0 else axis - rank for axis in chosen)
     elif isinstance(value, tuple | list) and all(type(each) is int for each in value):
         if sorted(each % rank for each in value) == list(range(rank)):
             cycle = [*range(1, rank), 0]  # Not its own inverse for more than two axes.

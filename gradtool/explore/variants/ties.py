@@ -38,12 +38,14 @@ def ties(
     has_order: bool,
     has_sizes: bool,
     may_meet: bool,
+    may_equal_constants: bool,
 ) -> Iterator[Variant]:
     """Yield variants with equal entries: the two largest or smallest along an axis, or a pair.
 
     A Function that compares no entries with each other (`has_order`) may still divide by the
     distance of a pair, which is zero where two sets of points meet, if they may (`may_meet`). One
-    that takes absolute values (`has_sizes`) may compare those.
+    that takes absolute values (`has_sizes`) may compare those. A prediction may be equal to a
+    constant target if a docstring says so (`may_equal_constants`).
     """
     kinds = [*(["largest in size"] if has_sizes else []), "largest", "smallest"]
     movable = [at for at, array in point.continuous() if at in point.tracked and _may_tie(array)]
@@ -55,7 +57,11 @@ def ties(
         for variant in _extremes(point, at, axis, rng, kind)
     ]
     yield from extremes[:1]
-    alike = [at for at, array in point.continuous() if at in point.tracked and _may_be_level(array)]
+    alike = [
+        at
+        for at, array in point.continuous()
+        if (may_equal_constants or at in point.tracked) and _may_be_level(array)
+    ]
     for one, other in itertools.pairwise(alike):
         if point.values[one].shape == point.values[other].shape:
             yield from _pairs(point, one, other, rng, may_meet)

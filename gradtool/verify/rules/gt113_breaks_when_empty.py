@@ -183,9 +183,12 @@ def _choices(primals: Sequence[Array]) -> Iterator[Axes]:
 def _is_meant(subject: Subject, axes: Axes, empty: Observation) -> bool:
     """Return True if these are one axis of every output, which nothing sums over or broadcasts.
 
-    A reduced axis leaves an output of its shape, and two axes that are one by accident shorten an
-    output twice. The same must happen where the extent is only shorter by one.
+    A reduced axis leaves an output of its shape, a window or a convolution one that is not empty,
+    and two axes that are one by accident shorten an output twice. The same must happen where the
+    extent is only shorter by one.
     """
+    if any(output is not None and output.size for output in empty.outputs):
+        return False
     primals = subject.first.primals
     argument, axis = next(iter(axes))
     extent = primals[argument].shape[axis]

@@ -36,6 +36,12 @@ _REPEATED = re.compile(
     re.I,
 )
 
+_EQUAL = re.compile(
+    r"\b(may|can) (also )?(be )?(equal|coincide|identical)\b"
+    r"|\bwhere (they|both|the two) are equal\b",
+    re.I,
+)
+
 _PERMUTATION = re.compile(
     r"\bperm(utation|uted?|utes|uting)?s?\b(?!\()|argsort|\binvers|\binverted|bijecti|shuffl|reorder",
     re.I,
@@ -118,6 +124,11 @@ class OnEntries(Texts):
     def needs_distinct(self) -> bool:
         """A docstring says that no two entries are the same."""
         return speaks_of_distinct(self.docstrings)
+
+    @cached_property
+    def may_be_equal(self) -> bool:
+        """A docstring says that two tensors may have the same entries."""
+        return bool(_EQUAL.search(self.docstrings))
 
     @cached_property
     def may_repeat(self) -> bool:

@@ -26,7 +26,7 @@ _WIDE = re.compile(
 )
 
 _TALL = re.compile(
-    r"full column rank|least.squares|over-?determined|\btall\b|residual"
+    r"full[- ]column[- ]rank|\bm *(>=|\u2265) *n\b|least.squares|over-?determined|\btall\b|residual"
     r"|moore-penrose|pseudo-?inverse",
     re.I,
 )

@@ -162,4 +162,7 @@ class OnRanges(Texts):
             return set()
         clause = re.split(r"[.;:,]", self.docstrings[: found.start()])[-1]
         named = set(re.findall(r"\w+", clause)) & set(names)
-        return named or set(names)
+        return named or {each for each in names if not self._is_called_real(each)}
+
+    def _is_called_real(self, name: str) -> bool:
+        return bool(re.search(rf"\b{re.escape(name)}`*:? (is |a )?real\b(?! or)", self.docstrings))

@@ -473,3 +473,25 @@ class KeepsHalf(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(5),)
+
+
+class MaskedSpectrum(Function):
+    """DFT of a complex or real signal `x` times `mask`: real weights without a gradient."""
+
+    @staticmethod
+    def forward(ctx, x, mask):
+        ctx.save_for_backward(mask)
+        ctx.is_complex = x.is_complex()
+        return torch.fft.fft(x) * mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (mask,) = ctx.saved_tensors
+        back = torch.fft.ifft(g * mask, norm="forward")
+        return (back if ctx.is_complex else back.real), None
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.complex(rand(2, 4).detach(), rand(2, 4).detach()).requires_grad_()
+        yield x, torch.tensor([1.0, 0.0, 1.0, 1.0], dtype=torch.float64)

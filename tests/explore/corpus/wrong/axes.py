@@ -470,3 +470,33 @@ class AlongMode(Function):
     def sample_inputs():
         yield draw(3, 4, 2), draw(2, 3, seed=1), 0
         yield draw(3, 4, 2), draw(2, 4, seed=1), 1
+
+
+class PlacesAlongLast(Function):
+    """Expected place under softmax(-x) along `dim`, which may be negative."""
+
+    @staticmethod
+    def forward(ctx, x, dim=1):
+        shares = torch.softmax(-x, dim)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        places = torch.arange(x.shape[dim], dtype=x.dtype).view(shape)
+        expected = (shares * places).sum(dim)
+        ctx.save_for_backward(shares, expected)
+        ctx.dim = dim
+        return expected
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        shares, expected = ctx.saved_tensors
+        inner = 1
+        for extent in shares.shape[ctx.dim + 1 :]:
+            inner *= extent
+        flat = torch.arange(shares.numel()) // inner % shares.shape[ctx.dim]
+        apart = flat.view(shares.shape).to(shares.dtype) - expected.unsqueeze(ctx.dim)
+        return -shares * apart * g.unsqueeze(ctx.dim), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 4, 3), 1

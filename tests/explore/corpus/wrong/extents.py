@@ -662,3 +662,30 @@ class DeviationOfOne(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(2, 4),)
+
+
+class SlopesOfFew(Function):
+    """Differences of neighbors on both sides of each entry of `f` (n,), one-sided at the ends."""
+
+    @staticmethod
+    def forward(ctx, f):
+        assert len(f) >= 3
+        inner = 0.5 * (f[2:] - f[:-2])
+        return torch.cat([f[1:2] - f[:1], inner, f[-1:] - f[-2:-1]])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        back = torch.zeros_like(g)
+        back[2:] += 0.5 * g[1:-1]
+        back[:-2] -= 0.5 * g[1:-1]
+        back[0] -= g[0]
+        back[-1] += g[-1]
+        second, last_but_one = back[1] + g[0], back[-2] - g[-1]
+        back[1] = second
+        back[-2] = last_but_one
+        return back
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(7),)

@@ -443,3 +443,25 @@ class DepthAlongRay(Function):
     def sample_inputs():
         rays = torch.tensor([[0.6, 0.0, 0.8], [0.0, -0.28, 0.96]], dtype=torch.double)
         yield rays.requires_grad_(), torch.tensor(1.3, dtype=torch.double, requires_grad=True)
+
+
+class SolutionWithoutRest(Function):
+    """Least-squares solution of a x = b for a full-column-rank `a` (m, n), m >= n."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        inverse = torch.linalg.pinv(a)
+        x = inverse @ b
+        ctx.save_for_backward(inverse, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        inverse, x = ctx.saved_tensors
+        gb = inverse.mT @ g
+        return -torch.outer(gb, x), gb
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 3), rand(3)

@@ -315,3 +315,23 @@ class LargestBlockOfPooled(Function):
     @staticmethod
     def sample_inputs():
         yield (torch.tensor([0.2, 0.5, 0.7, 1.4, 1.9], dtype=torch.float64, requires_grad=True),)
+
+
+class DistanceToTarget(Function):
+    """Mean distance of rows of `x` from those of `target`; the two may be equal (slope 0)."""
+
+    @staticmethod
+    def forward(ctx, x, target):
+        ctx.save_for_backward(x, target)
+        return (x - target).square().sum(1).sqrt().mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, target = ctx.saved_tensors
+        apart = x - target
+        return g * apart / (apart.square().sum(1, keepdim=True).sqrt() * len(x)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 2), 0.5 - rand(4, 2).detach().flip(0)
