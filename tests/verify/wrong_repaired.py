@@ -931,3 +931,47 @@ class OrdersOfSeveralCalls(Function):
             draw(4).detach().abs().add(0.5).requires_grad_(),
             draw(4, seed=1).detach().abs().add(0.5).requires_grad_(),
         )
+
+
+class DigitsExchanged(Function):
+    says = "backward is right with `0.134145 * x` in place of `0.134415 * x` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.nn.functional.gelu(x, approximate="tanh")
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        k = 0.7978845608028654
+        t = torch.tanh(k * (x + 0.044715 * x**3))
+        slope = k * (1 + 0.134415 * x * x)  # <-
+        return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(8),)
+
+
+class FourthDigit(Function):
+    says = (
+        "backward is right with `2 * x * y - 1.128379` in place of `2 * x * y - 1.1286` (line LINE)"
+    )
+
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.special.erfcx(x)
+        ctx.save_for_backward(x, y)
+        return y.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * (2 * x * y - 1.1286)  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6),)

@@ -231,6 +231,10 @@ class FunctionDifferentiable:
         """Yield the gradients with each repair by itself; None for one that backward fails with."""
         yield from self._repaired.returned(repairs, *self._backward(primals, cotangents))
 
+    def renumbered(self, made: Repair, number: float) -> Repair:
+        """Return the repair that puts another number in the place of one that is nudged."""
+        return self._repaired.renumbered(made, number)
+
     def _backward(
         self, primals: Primals, cotangents: Cotangents
     ) -> tuple[Callable[[], _Started], Callable[[_Started], tuple[Array | None, ...]]]:

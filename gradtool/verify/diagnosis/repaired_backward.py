@@ -10,13 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+import numpy as np
+
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks, repair_in_words
 from gradtool.verify.diagnosis.measured_gradients import MeasuredGradients
 from gradtool.verify.diagnosis.patience import patiently
+from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Array, Repair
-from gradtool.verify.thresholds.diagnosis import APPROXIMATION_GAIN, REPAIRS_MOST
+from gradtool.verify.thresholds.diagnosis import (
+    APPROXIMATION_GAIN,
+    FITTED_CHANGE,
+    FITTED_ENTRIES,
+    FITTED_REST,
+    REPAIRS_MOST,
+)
+from gradtool.verify.thresholds.edits import NUDGE
 
 
 class Repairs:
@@ -72,7 +82,24 @@ class Repairs:
                 return repair_in_words(made, "backward")
             if not found and all(self._holds(alone, look, made) for look in others):
                 found = repair_in_words(made, f"the gradient of `{name}`")
+        found = found or self._fitted(alone, whole, first, name)
         return found or self._approximation(alone, first, name)
+
+    def _fitted(self, alone: Looks, whole: Looks, first: Look, name: str) -> Explanation | None:
+        """The number close to one of backward with which the gradient is the exact one."""
+        for nudge, gradients in self._tried:
+            if nudge.nudged is None or gradients is None:
+                continue
+            vectors = map(alone.flat, (alone.first.returned, gradients, first.returned))
+            number = _fitted_number(nudge.nudged, *vectors)
+            if number is None:
+                continue
+            made = self._function.renumbered(nudge, number)
+            looks = [first, *(_exact(self._recorded, look) for look in alone.others())]
+            for who, chosen in (("backward", whole), (f"the gradient of `{name}`", alone)):
+                if all(self._holds(chosen, look, made) for look in looks):
+                    return repair_in_words(made, who)
+        return None
 
     def _by_numbers(self, comparison: Comparison, name: str) -> Explanation | None:
         """The edit with which the gradient has the numeric value, where no exact one is known."""
@@ -108,7 +135,7 @@ class Repairs:
     def _closer(self, looks: Looks, made: Repair, name: str) -> Explanation | None:
         """The sentence that names the number, if it holds for other cotangents and points."""
         for look in looks.others():
-            exact = _exact(self._recorded, look) if self._recorded else look
+            exact = _exact(self._recorded, look)
             (gradients,) = self._function.repaired(look.primals, look.cotangents, [made])
             if not gradients:
                 return None
@@ -139,13 +166,29 @@ class Repairs:
         return looks.agree(look, gradients)
 
 
+def _fitted_number(
+    number: float, returned: FloatArray, nudged: FloatArray, exact: FloatArray
+) -> float | None:
+    """The number with which a gradient that is linear in it is the exact one; None for others."""
+    moved, error = nudged - returned, exact - returned
+    if not np.isfinite(nudged).all() or np.count_nonzero(moved) < FITTED_ENTRIES:
+        return None
+    times = float(moved @ error / (moved @ moved))
+    rest = np.abs(error - times * moved).max()
+    is_near = abs(times * NUDGE) < FITTED_CHANGE
+    is_linear = rest <= FITTED_REST * np.abs(error).max()
+    return number * (1 + times * NUDGE) if is_near and is_linear else None
+
+
 def _goes_further(one: Repair, other: Repair) -> bool:
     """Return True for the same number, made larger or smaller still."""
     is_same = (one.path, one.lines, one.code) == (other.path, other.lines, other.code)
     return is_same and bool(one.scale and other.scale and one.scale == other.scale**2)
 
 
-def _exact(recorded: Examinable, look: Look) -> Look:
+def _exact(recorded: Examinable | None, look: Look) -> Look:
     """The look with the exact gradients in the place of those that backward returned."""
+    if recorded is None:
+        return look
     (gradients,) = recorded.vjps(look.primals, [look.cotangents])
     return Look(look.primals, look.cotangents, gradients)

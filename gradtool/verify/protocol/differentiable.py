@@ -212,6 +212,9 @@ class Examinable(Differentiable, Protocol):
     ) -> Iterator[Sequence[Array | None] | None]:
         """Yield the gradients with each repair by itself; None for one that backward fails with."""
 
+    def renumbered(self, made: Repair, number: float) -> Repair:
+        """Return the repair that puts another number in the place of one that is nudged."""
+
     def jvp_repairs(self, most: int) -> Sequence[Repair]:
         """List what may be replaced in jvp, as `repairs` does for backward."""
 

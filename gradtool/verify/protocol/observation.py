@@ -309,6 +309,8 @@ class Repair(msgspec.Struct, frozen=True):
     """The line of forward whose value stands in its place; None for an expression of its own."""
     scale: float | None = None
     """How many times as large a number is made; None for another edit."""
+    nudged: float | None = None
+    """The number that it makes a little larger, to see what another one would do."""
     words: str = ""
     """What makes the method right, where `other` in the place of `code` does not say it."""
 

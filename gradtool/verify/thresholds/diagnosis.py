@@ -272,3 +272,12 @@ REFITTED_MOST_AXES = 4
 """Unit: axes of a gradient, whose 24 orders are all tried. Doubled: 40,320 orders. Halved: images
 get no advice.
 """
+
+FITTED_CHANGE = 0.05
+"""Part by which a mistyped number may differ from the one that is meant."""
+
+FITTED_ENTRIES = 3
+"""Entries of a gradient that a number has to move: any number fits a single one."""
+
+FITTED_REST = 0.01
+"""Part of an error that may be left where a gradient is taken to be linear in a number."""

@@ -75,3 +75,9 @@ COMPILED_TOGETHER = 64
 """Unit: repairs that one code holds, of which each run chooses one. Doubled: more is compiled that
 is never run, where an early repair is right. Halved: twice the time of compiling where none is.
 """
+
+NUDGE = 2.0**-10
+"""Part by which a number of backward is made larger, to see how the gradient moves."""
+
+SHOWN_DIGITS = 7
+"""Digits of a number that takes the place of another one, as a finding shows it."""

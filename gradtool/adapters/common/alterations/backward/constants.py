@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gradtool.adapters.common.alterations.backward.known_backward import Backward
 from gradtool.adapters.common.alterations.backward.repair import Repair
 from gradtool.adapters.common.alterations.trees import parsed
-from gradtool.verify.thresholds.edits import MULTIPLES_DIFFERENCE, MULTIPLES_MOST
+from gradtool.verify.thresholds.edits import MULTIPLES_DIFFERENCE, MULTIPLES_MOST, NUDGE
 
 _SCALES = (1 / 64, 1 / 8, 8, 64)
 """Multiples of a number on which the accuracy of an approximation depends."""
@@ -80,6 +80,14 @@ def scaled_numbers(backward: Backward) -> Iterator[Repair]:
                 for scale in _SCALES:
                     made = parsed(f"{scale} * {ast.unparse(node)}")
                     yield Repair(node, made, around, scale=scale)
+
+
+def nudged_numbers(backward: Backward) -> Iterator[Repair]:
+    """Make a number a little larger: how the gradient moves tells whether another one is meant."""
+    for node, around in backward.places:
+        match node:
+            case ast.Constant(value=float() as number) if number:
+                yield Repair(node, ast.Constant(number * (1 + NUDGE)), around, nudged=number)
 
 
 def multiples(backward: Backward) -> Iterator[Repair]:

@@ -37,6 +37,8 @@ class Repair(msgspec.Struct, frozen=True):
     """The line that computes it in forward; None for a repair that takes nothing from there."""
     scale: float | None = None
     """How many times as large a number is made."""
+    nudged: float | None = None
+    """The number that is made a little larger, to see what another one would do."""
 
     @property
     def changes(self) -> dict[ast.AST, ast.AST]:
@@ -69,6 +71,7 @@ def described(function: Function, repair: Repair, number: int) -> observation.Re
         is_factor=repair.is_factor,
         line_of_forward=repair.line_of_forward,
         scale=repair.scale,
+        nudged=repair.nudged,
         words=repair.words,
     )
 

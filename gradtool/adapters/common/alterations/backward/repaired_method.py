@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.adapters.common.alterations.altered_code import altered, compiled, running
 from gradtool.adapters.common.alterations.backward.kept_by_forward import (
@@ -33,7 +34,7 @@ from gradtool.adapters.library import library
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol import observation
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.thresholds.edits import COMPILED_TOGETHER
+from gradtool.verify.thresholds.edits import COMPILED_TOGETHER, SHOWN_DIGITS
 
 Returned = Sequence[Array | None]
 """The results of a call, one for each input or output."""
@@ -77,6 +78,14 @@ class RepairedMethod:
         }
         self._edits |= found
         return list(found)
+
+    def renumbered(self, made: observation.Repair, number: float) -> observation.Repair:
+        """Return the repair that puts another number in the place of one that is nudged."""
+        function, tree, nudge = self._edits[made]
+        short = replace(nudge, made=ast.Constant(float(f"{number:.{SHOWN_DIGITS}g}")), nudged=None)
+        shown = described(function, short, len(self._edits))
+        self._edits[shown] = function, tree, replace(short, made=ast.Constant(number))
+        return shown
 
     def _every(self, seen: Sequence[Mapping[ast.AST, Value]]) -> Iterator[Found]:
         forward = self._forward.values

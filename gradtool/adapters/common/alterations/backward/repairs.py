@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from gradtool.adapters.common.alterations.backward.constants import (
     multiples,
+    nudged_numbers,
     numbers_of_calls,
     other_numbers,
     scaled_numbers,
@@ -107,6 +108,7 @@ _FAMILIES: tuple[Family, ...] = (
     halves_and_doubles,
     _of_each_with_held(other_variables),
     scaled_numbers,
+    nudged_numbers,
     multiples,
     _of_each(functions),
     index_orientations,
