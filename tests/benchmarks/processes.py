@@ -17,14 +17,15 @@ from tests.benchmarks.table import Table, milliseconds, times
 ROOT = Path(__file__).parents[2]
 ABOUT = """Wall time from start to exit, workers included. Memory is the peak of all processes of
 the command together, with shared memory counted once (proportional set size, sampled every 5 ms in
-separate runs). Both sides are single-threaded and have compiled bytecode."""
+separate runs). Both sides are single-threaded and have compiled bytecode. PyTorch runs those
+of the checks that it has: first and second order, and batched."""
 COLUMNS = ("Command", "gradtool", "PyTorch", "gradtool / PyTorch")
 ROUNDS = 7
 LOOK = 0.005
 """Seconds between two looks at the memory."""
 
 GRADTOOL = (sys.executable, "-m", "gradtool")
-TORCH_GRADCHECK = """
+TORCH_CHECKS = """
 import torch
 
 torch.set_num_threads(1)
@@ -47,8 +48,9 @@ class LinearFunction(torch.autograd.Function):
 input, weight, bias = (
     torch.randn(shape, dtype=torch.double, requires_grad=True) for shape in ((3, 4), (5, 4), (5,))
 )
-assert torch.autograd.gradcheck(LinearFunction.apply, (input, weight))
-assert torch.autograd.gradcheck(LinearFunction.apply, (input, weight, bias))
+for inputs in ((input, weight), (input, weight, bias)):
+    assert torch.autograd.gradcheck(LinearFunction.apply, inputs, check_batched_grad=True)
+    assert torch.autograd.gradgradcheck(LinearFunction.apply, inputs, check_batched_grad=True)
 """
 
 
@@ -57,8 +59,8 @@ def tables() -> Iterable[Table]:
     compileall.compile_dir(ROOT / "gradtool", quiet=1)  # As an installer leaves it.
     table = Table("Whole processes", ABOUT, COLUMNS)
     check = (*GRADTOOL, "check", "samples/linear.py")
-    gradcheck = (sys.executable, "-c", TORCH_GRADCHECK)
-    _add(table, "check samples/linear.py vs. gradcheck", check, gradcheck)
+    torch_checks = (sys.executable, "-c", TORCH_CHECKS)
+    _add(table, "check samples/linear.py vs. gradcheck and gradgradcheck", check, torch_checks)
     _add(table, "--help vs. import torch", (*GRADTOOL, "--help"), _python("import torch"))
     yield table
 
