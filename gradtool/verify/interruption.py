@@ -4,7 +4,8 @@ It is a signal, which Python delivers between two of its instructions: it ends l
 a single call that never returns from compiled code. Where an error would do harm none is raised,
 and the timer goes off again: while the block is entered or left, since the timer would stay on,
 inside a debugger or a measurement of coverage, since their locks would stay taken, and inside a
-callback of the garbage collector, since Python prints such an error instead of passing it on.
+callback of the garbage collector or of a weak reference, since Python prints such an error instead
+of passing it on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, FrameType, FunctionType
@@ -114,7 +116,7 @@ class _Interruption(AbstractContextManager[None]):
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
         if self._spares_imports and _is_below(frame, _IMPORT):
             signal.setitimer(self._timer, self._seconds, self._repeat_after)
-        elif not _is_below(frame, (*_OWN, *_collector_callbacks())) and not _in_tracing():
+        elif not (_is_below(frame, (*_OWN, *_WEAK, *_collector_callbacks())) or _in_tracing()):
             raise self._exception
 
 
@@ -134,6 +136,14 @@ def _is_below(frame: FrameType | None, codes: Sequence[CodeType]) -> bool:
 
 _OWN = (_Interruption.__enter__.__code__, _Interruption.__exit__.__code__)
 """Where a block is entered and left."""
+
+_WEAK = tuple(
+    code
+    for kind in (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
+    for code in kind.__init__.__code__.co_consts
+    if isinstance(code, CodeType)
+)
+"""Where weak collections remove what no longer exists."""
 
 _IMPORT = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-defined]  # Private.
 """Where a module is imported for the first time."""

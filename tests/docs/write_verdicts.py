@@ -392,7 +392,8 @@ counted twice or has the wrong sign. Next, it runs `forward` with one expression
 such as a sum for a mean, another operand, or a factor left out. If none of these explains the
 gradient, it runs `backward` with one expression replaced at a time: another variable, operand or
 method, a transpose, the order of saved tensors, a part of the expression, a value that `forward`
-computed. It also leaves out statements, lets additions accumulate, and makes loops longer. If
+computed. It also leaves out statements, lets additions accumulate, and makes loops longer. A number
+with mistyped digits is found by the change of the gradient where that number is a little larger. If
 `backward` then returns the exact gradients, the finding says "backward is right with
 `solve(a.mT, g)` in place of `solve(a, g)` (line 12)". Without a witness, the gradients have to be
 the numeric ones. An explanation must fit the gradients for other cotangents and at a point nearby,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -50,6 +51,29 @@ def test_a_long_block_is_interrupted(timer: Timer) -> None:
     with pytest.raises(Rang), interrupted_after(0.01, timer, 1.0, Rang):
         _busy(60, timer)
     assert _left(timer) == (0, 0)
+
+
+def test_the_removal_of_a_weak_key_is_not_interrupted(timer: Timer) -> None:
+    class Slow(dict[object, int]):
+        def __delitem__(self, key: object) -> None:
+            _busy(0.05, timer)
+            super().__delitem__(key)
+
+    class Key:
+        pass
+
+    weak: WeakKeyDictionary[Key, int] = WeakKeyDictionary()
+    weak.data = Slow()  # type: ignore[attr-defined]  # Private.
+    keys = [Key()]
+    weak[keys[0]] = 1
+
+    def forget() -> None:
+        keys.clear()
+        assert not weak
+        _busy(60, timer)
+
+    with pytest.raises(Rang), interrupted_after(0.02, timer, 0.02, Rang):
+        forget()
 
 
 def test_the_clock_is_read_only_for_an_outer_timer() -> None:

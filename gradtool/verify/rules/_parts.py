@@ -116,7 +116,8 @@ def _times(arrays: Sequence[Array | None], factor: float) -> Gradients:
 
 def _sum(parts: Sequence[Array | None]) -> Array | None:
     there = [each for each in parts if each is not None]
-    return np.asarray(sum(there[1:], there[0])) if there else None
+    with np.errstate(all="ignore"):  # Infinite ones may be of either sign.
+        return np.asarray(sum(there[1:], there[0])) if there else None
 
 
 def _are_apart(

@@ -274,10 +274,17 @@ get no advice.
 """
 
 FITTED_CHANGE = 0.05
-"""Part by which a mistyped number may differ from the one that is meant."""
+"""Unit: part by which a mistyped number may differ from the one that is meant. Doubled: another
+mistake is explained by a number that has nothing to do with it. Halved: a mistyped second digit
+has no explanation.
+"""
 
 FITTED_ENTRIES = 3
-"""Entries of a gradient that a number has to move: any number fits a single one."""
+"""Unit: entries of a gradient that a number has to move; any number fits a single one. Doubled: a
+number of a short vector is not fitted. Halved: one fits by chance.
+"""
 
 FITTED_REST = 0.01
-"""Part of an error that may be left where a gradient is taken to be linear in a number."""
+"""Unit: part of an error that may be left where a gradient is taken to be linear in a number.
+Doubled: numbers are tried in vain. Halved: nothing is fitted where rounding is coarse.
+"""

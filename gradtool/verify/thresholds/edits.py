@@ -77,7 +77,12 @@ is never run, where an early repair is right. Halved: twice the time of compilin
 """
 
 NUDGE = 2.0**-10
-"""Part by which a number of backward is made larger, to see how the gradient moves."""
+"""Unit: part by which a number of backward is made larger, to see how the gradient moves. Doubled:
+a gradient that is not linear in it is farther from the line. Halved: roundings of the difference
+count twice as much.
+"""
 
-SHOWN_DIGITS = 7
-"""Digits of a number that takes the place of another one, as a finding shows it."""
+FITTED_DIGITS = 7
+"""Unit: digits of a fitted number in a hint. Doubled: its roundings are shown. Halved: it does not
+differ from the mistyped one.
+"""

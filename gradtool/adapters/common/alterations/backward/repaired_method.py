@@ -34,7 +34,7 @@ from gradtool.adapters.library import library
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol import observation
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.thresholds.edits import COMPILED_TOGETHER, SHOWN_DIGITS
+from gradtool.verify.thresholds.edits import COMPILED_TOGETHER, FITTED_DIGITS
 
 Returned = Sequence[Array | None]
 """The results of a call, one for each input or output."""
@@ -82,7 +82,7 @@ class RepairedMethod:
     def renumbered(self, made: observation.Repair, number: float) -> observation.Repair:
         """Return the repair that puts another number in the place of one that is nudged."""
         function, tree, nudge = self._edits[made]
-        short = replace(nudge, made=ast.Constant(float(f"{number:.{SHOWN_DIGITS}g}")), nudged=None)
+        short = replace(nudge, made=ast.Constant(float(f"{number:.{FITTED_DIGITS}g}")), nudged=None)
         shown = described(function, short, len(self._edits))
         self._edits[shown] = function, tree, replace(short, made=ast.Constant(number))
         return shown
