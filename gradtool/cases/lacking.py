@@ -8,6 +8,7 @@ import linecache
 import re
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.cases.arguments import bind_arguments
 from gradtool.cases.drawn import draw
 from gradtool.cases.inference.annotations import evaluated
@@ -228,7 +229,7 @@ def _called(statement: ast.stmt) -> set[str]:
 def _refused_line(checkable: Checkable, search: SearchResult) -> tuple[str, dict[str, Any]]:
     """The text of the line that refused the likeliest arguments, and the globals of forward."""
     line = search.reached[-1] if search.reached else 0
-    forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
+    forward = inspect.unwrap(forward_of(checkable.obj))
     return linecache.getline(str(checkable.file), line), getattr(forward, "__globals__", {})
 
 

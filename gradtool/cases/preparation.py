@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.documentation import source
@@ -125,7 +126,7 @@ def _of_package(
     function: Any, name: re.Pattern[str], *, whole: bool = True
 ) -> Iterator[Callable[..., Any]]:
     """Yield the functions with such a name in the package of a Function, its own module first."""
-    own = inspect.unwrap(getattr(function, "forward", function)).__module__
+    own = inspect.unwrap(forward_of(function)).__module__
     package = own.partition(".")[0]
     inside = (each for each in list(sys.modules) if each.partition(".")[0] == package)
     matches = name.fullmatch if whole else name.match

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
@@ -48,7 +49,7 @@ def intended(
 
 def _globals(checkable: Checkable) -> dict[str, Any]:
     """The names of the module of the Function; none for a built-in callable."""
-    forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
+    forward = inspect.unwrap(forward_of(checkable.obj))
     return getattr(forward, "__globals__", {})
 
 

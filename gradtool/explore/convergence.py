@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.excuses import outputs_at
 from gradtool.explore.point import Point
@@ -78,7 +79,7 @@ def _is_same(one: Array | None, other: Array | None) -> bool:
 
 def _counters(checkable: Checkable, iteration: Iteration) -> list[tuple[Any, int]]:
     """The functions whose code has such a number as a constant, and the number."""
-    method = getattr(checkable.obj, "forward", checkable.obj)
+    method = forward_of(checkable.obj)
     functions = [inspect.unwrap(each) for each in with_helpers(method)]
     return [
         (each, n)

@@ -94,10 +94,10 @@ def lost_beside_steps(checkable: Checkable, variant: Variant, seed: int) -> Outc
     """Return GT601 where a gradient in float32 has fewer digits than the steps of forward leave."""
     if variant.keeps_digits:
         return lost_digits(checkable, variant.point, seed, beside_steps=True)
-    return lost_most(checkable, variant.point, seed)
+    return _lost_most(checkable, variant.point, seed)
 
 
-def lost_most(checkable: Checkable, point: Point, seed: int) -> Outcome | None:
+def _lost_most(checkable: Checkable, point: Point, seed: int) -> Outcome | None:
     """Return GT601 where a gradient in float32 has an error as of float16 in most of its entries.
 
     None where the steps of forward in float32 leave as few digits.

@@ -173,7 +173,7 @@ def _changed(function: FunctionDifferentiable, started: StartedCall) -> frozense
 def gradients_in_double(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
     """Return those of `exact_gradients` that forward has for the same numbers in float64.
 
-    None where its outputs are others, as those with random numbers are.
+    Empty where its outputs are others, as those with random numbers are.
     """
     wide = {at: array.astype(np.float64) for at, array in point.arrays() if array.dtype.kind == "f"}
     runs = [observe(checkable, each) for each in (point, point.having(wide))]

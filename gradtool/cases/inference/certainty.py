@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from gradtool.adapters.common.parsed_source import walked
+from gradtool.adapters.common.parsed_source import forward_of, walked
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.climbing import Step
 from gradtool.cases.inference.clues import Clues
@@ -83,7 +83,7 @@ def returns_eigenvectors(function: Any) -> bool:
 
     A gradient may be meant for what depends on no factor of theirs, as PyTorch's own is.
     """
-    forward = definition(getattr(function, "forward", function))[0]
+    forward = definition(forward_of(function))[0]
     backward = definition(getattr(function, "backward", None))[1]
     if not _EIGENVECTORS.search(forward) or not isinstance(backward, ast.FunctionDef):
         return False
@@ -101,7 +101,7 @@ def is_only_kept(function: Any, parameters: Parameters, clues: Clues, case: Case
 
     It has to fit the others, as the softmax of logits that come beside it.
     """
-    forward = definition(getattr(function, "forward", function))[1]
+    forward = definition(forward_of(function))[1]
     if forward is None:
         return False
     read = [each.id for each in walked(forward) if _is_read(each)]

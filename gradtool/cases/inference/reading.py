@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gradtool.adapters.common.parsed_source import walked
+from gradtool.adapters.common.parsed_source import forward_of, walked
 from gradtool.cases.inference.balls import curvatures
 from gradtool.cases.inference.calls.call_sites import Site, call_sites, module_source
 from gradtool.cases.inference.candidates import Parameters
@@ -52,7 +52,7 @@ class Reading(msgspec.Struct, frozen=True):
 def read(function: Any, parameters: Parameters, clues: Clues) -> Reading | None:
     """Read what a Function class says about `parameters`; None without source."""
     module, module_text = module_source(function)
-    unwrapped = inspect.unwrap(getattr(function, "forward", function))
+    unwrapped = inspect.unwrap(forward_of(function))
     cls = _class_around(module, unwrapped) or _made(module, function) if module else None
     if module is None or cls is None:
         return None

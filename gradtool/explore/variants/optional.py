@@ -315,7 +315,7 @@ def _shapes(point: Point) -> list[Shape]:
 def _taken_instead(checkable: Checkable, point: Point) -> dict[str, Any]:
     """The array or number that forward takes for each argument that is None, by its name."""
     targets = _targets(checkable.obj)
-    method = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
+    method = inspect.unwrap(forward_of(checkable.obj))
     code = getattr(method, "__code__", None)
     if not targets or code is None:
         return {}

@@ -55,12 +55,12 @@ def difference_of_parts(subject: Subject, plain: Gradients, hint: str) -> Flaw |
         return None
     if not halves:
         (only,) = (float(each.item()) for each in own if each is not None and each.size)
-        return _flaw(subject, plain, rows[0], [_times(plain, 1 / only)], _OF_ONE, hint)
+        return _flaw(subject, plain, rows[0], [times(plain, 1 / only)], _OF_ONE, hint)
     ones, *parts = rows[:3]
     flaw = _flaw(subject, plain, ones, parts, _OF_PARTS, hint)
     if flaw or not weights:
         return flaw
-    weighted = [_times(part, weight) for part, weight in zip(parts, weights, strict=True)]
+    weighted = [times(part, weight) for part, weight in zip(parts, weights, strict=True)]
     return _flaw(subject, plain, rows[3], weighted, _OF_BALANCE, hint)
 
 
@@ -104,11 +104,12 @@ def _balance(cotangents: Cotangents) -> tuple[int, ...]:
 
 
 def _weighted(halves: Sequence[Cotangents], weights: Sequence[int]) -> Cotangents:
-    rows = [_times(half, weight) for half, weight in zip(halves, weights, strict=True)]
+    rows = [times(half, weight) for half, weight in zip(halves, weights, strict=True)]
     return [_sum(each) for each in zip(*rows, strict=True)]
 
 
-def _times(arrays: Sequence[Array | None], factor: float) -> Gradients:
+def times(arrays: Sequence[Array | None], factor: float) -> tuple[Array | None, ...]:
+    """Return arrays times a factor, each in its own dtype; None stays None."""
     return tuple(
         [None if each is None else np.asarray(each * factor, each.dtype) for each in arrays]
     )

@@ -68,9 +68,9 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
-from gradtool.verify.protocol.observation import Array, Cotangents
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
-from gradtool.verify.rules._parts import difference_of_parts
+from gradtool.verify.rules._parts import difference_of_parts, times
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, reported_by, skipped
 from gradtool.verify.rules._runs import gradient_difference
 from gradtool.verify.rules.codes import SURROGATE
@@ -137,7 +137,7 @@ def _far_gradients(subject: Subject, factors: list[float]) -> dict[float, Gradie
 
 
 def _limited(subject: Subject, factors: list[float]) -> dict[float, Gradients]:
-    rows = [_times(subject.first.cotangents, factor) for factor in factors]
+    rows = [times(subject.first.cotangents, factor) for factor in factors]
     try:
         with EvaluationTimeout().limited(max(1, len(rows))):
             found = subject.function.vjps(subject.first.primals, rows) if rows else []
@@ -196,10 +196,6 @@ def _unlike(
         when = "from zero when the cotangent is zero"
     expected = [None if g is None else np.asarray(g * factor, g.dtype) for g in plain]
     return gradient_difference(subject, found, expected, when, _HINT)
-
-
-def _times(cotangents: Cotangents, factor: float) -> list[Array | None]:
-    return [None if c is None else np.asarray(c * factor, c.dtype) for c in cotangents]
 
 
 RULE = Rule(

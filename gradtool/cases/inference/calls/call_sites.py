@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from gradtool.adapters.common.parsed_source import parsed
+from gradtool.adapters.common.parsed_source import forward_of, parsed
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.examples import examples
 from gradtool.cases.inference.evaluation import MISSING, Place, Scope, assigned, outside, value_at
@@ -42,7 +42,7 @@ def call_sites(function: Any, tree: ast.Module, names: tuple[str, ...]) -> list[
 
     Of calls with equally many, those of its own module come first.
     """
-    forward = inspect.unwrap(getattr(function, "forward", function))
+    forward = inspect.unwrap(forward_of(function))
     namespace: Mapping[str, Any] = getattr(forward, "__globals__", {})
     name = function.__qualname__
     trees = (tree, *examples(tree, f"{name}.apply"))
@@ -54,7 +54,7 @@ def call_sites(function: Any, tree: ast.Module, names: tuple[str, ...]) -> list[
 
 def module_source(function: Any) -> tuple[ast.Module | None, str]:
     """The tree, which nobody may change, and the text of a Function's module; None without."""
-    forward = inspect.unwrap(getattr(function, "forward", function))
+    forward = inspect.unwrap(forward_of(function))
     try:
         text = "".join(linecache.getlines(inspect.getsourcefile(forward) or ""))
         return (parsed(text), text) if text else (None, "")

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gradtool.adapters.common.binding import parameters_of
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.adapters.library import library
 from gradtool.cases.inference.balls import curvatures, within_ball
 from gradtool.cases.inference.calls.call_sites import Site, module_source
@@ -129,7 +130,7 @@ def _callers(function: Any) -> Iterator[Caller]:
 
 
 def _globals(function: Any) -> Mapping[str, Any]:
-    forward = inspect.unwrap(getattr(function, "forward", function))
+    forward = inspect.unwrap(forward_of(function))
     return getattr(forward, "__globals__", {})
 
 

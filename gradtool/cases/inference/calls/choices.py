@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.adapters.library import library
 from gradtool.cases.inference.calls.call_sites import module_source, options
 
@@ -17,7 +18,7 @@ from gradtool.cases.inference.calls.call_sites import module_source, options
 def chosen_beside(function: Any) -> list[Any]:
     """List the Functions with the same parameters that a choice of the module has beside one."""
     module, _ = module_source(function)
-    forward = inspect.unwrap(getattr(function, "forward", function))
+    forward = inspect.unwrap(forward_of(function))
     namespace: Mapping[str, Any] = getattr(forward, "__globals__", {})
     found = (namespace.get(name) for name in _beside(function.__qualname__, module))
     return [each for each in dict.fromkeys(found) if _is_alike(each, function)]

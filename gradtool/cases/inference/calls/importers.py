@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gradtool.adapters.common.parsed_source import parsed
+from gradtool.adapters.common.parsed_source import forward_of, parsed
 from gradtool.cases.inference.trials import silenced
 from gradtool.sandbox.timeout import TimedOut, time_limit
 
@@ -37,7 +37,7 @@ _DOES_MORE = re.compile(r"(test|bench|train|demo|example|setup|conf|plot)\w*|__m
 
 def importers(function: Any) -> Iterator[tuple[ast.Module, Mapping[str, Any]]]:
     """Yield the trees and the globals of modules that use a Function, the nearest first."""
-    forward = inspect.unwrap(getattr(function, "forward", function))
+    forward = inspect.unwrap(forward_of(function))
     package = getattr(forward, "__module__", "").rpartition(".")[0]
     file = Path(inspect.getsourcefile(forward) or "")
     if package not in sys.modules:  # Without one, imports would run scripts.

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.cases.inference.helpers import definition
 from gradtool.cases.inference.operators import is_of_tensor
 
@@ -20,7 +21,7 @@ def attributes_of_results(
 
     For ``solution = solver.solve(y); return solution.ys``, that is ``ys`` of ``solve``.
     """
-    node = definition(getattr(function, "forward", function))[1]
+    node = definition(forward_of(function))[1]
     nodes = list(ast.walk(node)) if node is not None else []
     made = {name: of for each in nodes for name, of in _assigned(each, names)}
     taken: dict[str, dict[str, set[str]]] = {}

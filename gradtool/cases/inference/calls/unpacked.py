@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.helpers import definition
 from gradtool.cases.inference.roles import number_for
@@ -28,7 +29,7 @@ def unpacked(function: Any, parameters: Parameters) -> tuple[Parameters, Mapping
         ``args[7].item()`` takes the only entry.
     """
     starred = next((each for each in parameters if each.kind is each.VAR_POSITIONAL), None)
-    _, node = definition(getattr(function, "forward", function))
+    _, node = definition(forward_of(function))
     targets = _targets(node, starred.name) if starred and node else []
     if starred and node and not targets:
         targets = _positions(node, starred.name) or list(_passed_on(function, node, starred.name))
