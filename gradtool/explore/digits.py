@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.observed import exact_gradients, gradients_in_double, returned_gradients
 from gradtool.explore.point import Point, Variant
+from gradtool.measure.summary import quantile
 from gradtool.results.evidence import scalar
 from gradtool.results.report import Evidence, Verdict
 from gradtool.verify.examine import Outcome
@@ -60,7 +61,10 @@ def _usual_error(found: Array | None, exact: Array | None) -> float:
     sizes = np.abs(exact)
     is_large = sizes > _LEAST_WITH_DIGITS * sizes.max(initial=0.0)
     errors = np.abs(found - exact)[is_large] / sizes[is_large]
-    return float(np.median(errors)) if errors.size and np.isfinite(errors).all() else 0.0
+    if not errors.size or not np.isfinite(errors).all():
+        return 0.0
+    # `np.median` imports `numpy.ma`, in each worker anew.
+    return quantile(np.sort(errors).tolist(), 0.5)
 
 
 def lost_digits(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,7 +98,7 @@ def user_code(settings: Settings, home: Path, *, environment: bool = True) -> It
         with preserved_process_state(environment=environment):
             yield
     except Exception as error:
-        if isinstance(error, MemoryError):
+        if is_out_of_memory(error):
             raise Terminated(_termination(error, settings, home)) from None
         raise
     except BaseException as error:
@@ -106,10 +107,20 @@ def user_code(settings: Settings, home: Path, *, environment: bool = True) -> It
         raise Terminated(_termination(error, settings, home)) from None
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return True for a `MemoryError`, or for a call to the system that found no memory.
+
+    An import that lists a folder is one.
+    """
+    return isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    )
+
+
 def _termination(error: BaseException, settings: Settings, home: Path) -> Termination:
     found = describe(error, home)
     if isinstance(error, TimedOut):
         return timed_out(settings, found.location, found.detail)
-    if isinstance(error, MemoryError):
+    if is_out_of_memory(error):
         return out_of_memory(found.summary, settings, found.location, found.detail)
     return ended(found.summary, found.location, found.detail)

@@ -31,6 +31,7 @@ from gradtool.results.report import CaseResult, CheckResult, Coverage, Verdict
 from gradtool.sandbox.interrupts import disable_interrupts
 from gradtool.sandbox.memory_limit import memory_limit
 from gradtool.sandbox.seal import Seal
+from gradtool.sandbox.termination import is_out_of_memory
 from gradtool.sandbox.user_errors import UserError, summarize, without_addresses
 from gradtool.verify.rules import RULES
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
@@ -164,14 +165,14 @@ class _Worker:
             except Distrusted as error:
                 self._spoiled = True
                 self._send(Untrusted(reason=str(error)))
-            except MemoryError:
-                # A message would need memory too; an exit code does not.
-                os._exit(NO_MEMORY)
             except KeyboardInterrupt:
                 # The signal came between two calls to the checked code: it ends the process.
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 os.kill(os.getpid(), signal.SIGINT)
             except BaseException as error:
+                if is_out_of_memory(error):
+                    # A message would need memory too; an exit code does not.
+                    os._exit(NO_MEMORY)
                 self._spoiled = True
                 self._send(Fault.of(error, _subject(request)))
             self._streams.dump_traceback_after(None)

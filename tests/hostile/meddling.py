@@ -68,6 +68,16 @@ MEDDLING = [
         at_import("import resource\nresource.setrlimit(resource.RLIMIT_AS, (1, 1))"),
     ),
     Situation(
+        "leaves_no_memory",
+        at_import(
+            "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1, 1))\n"
+            "size, kept = 2**20, []\n"
+            "while size > 64:\n"
+            "    try: kept.append(bytearray(size))\n"
+            "    except MemoryError: size //= 2"
+        ),
+    ),
+    Situation(
         "limits_its_time",
         at_import("import resource\nresource.setrlimit(resource.RLIMIT_CPU, (0, 0))"),
     ),
