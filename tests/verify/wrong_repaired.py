@@ -975,3 +975,25 @@ class FourthDigit(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(6),)
+
+
+class WeightNotSpread(Function):
+    says = "backward is right with `ctx.weight / x.shape[-1]` in place of `ctx.weight` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x, weight=0.3):
+        ctx.save_for_backward(x)
+        ctx.weight = weight
+        return -((1 - weight) * x.log_softmax(-1)[:, 0] + weight * x.log_softmax(-1).mean(-1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        aim = torch.full_like(x, ctx.weight)  # <-
+        aim[:, 0] += 1 - ctx.weight
+        return g.unsqueeze(-1) * (x.softmax(-1) - aim), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 5),)

@@ -28,6 +28,7 @@ class Held:
     ) -> None:
         self.names = [*variables(tree), *attributes]
         self._values = values
+        self._lines = {node.id: node.lineno for node in reversed(_stores(tree))}
         self._shapes = {
             ast.unparse(node): _shape(value)
             for node, value in values.items()
@@ -50,6 +51,20 @@ class Held:
                 factor = parsed(code)
                 yield ast.BinOp(node, ast.Mult(), factor)
                 yield ast.BinOp(node, ast.Div(), factor)
+
+    def extents(self, line: int) -> Iterator[str]:
+        """Yield the extents of the tensors that are set before a line as code, each extent once.
+
+        Those of last dims come first.
+        """
+        seen = {1}
+        set_before = [name for name in self.names if self._lines.get(name, 0) < line]
+        shapes = {name: shape for name in set_before if (shape := self._shapes.get(name))}
+        for dim in range(1, 1 + max(map(len, shapes.values()), default=0)):
+            for name, shape in shapes.items():
+                if dim <= len(shape) and shape[-dim] not in seen:
+                    seen.add(shape[-dim])
+                    yield f"{name}.shape[{-dim}]"
 
     def rows(self, node: ast.expr) -> Iterator[ast.expr]:
         """Yield the expression times the first or last row of a variable with rows of its shape.
@@ -89,9 +104,9 @@ def variables(tree: ast.FunctionDef) -> list[str]:
     given = [each.arg for each in tree.args.args[1:]]
     if tree.args.vararg is not None:
         given.append(tree.args.vararg.arg)
-    stored = [
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
-    return list(dict.fromkeys((*given, *stored)))
+    return list(dict.fromkeys((*given, *(node.id for node in _stores(tree)))))
+
+
+def _stores(tree: ast.FunctionDef) -> list[ast.Name]:
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return [node for node in names if isinstance(node.ctx, ast.Store)]

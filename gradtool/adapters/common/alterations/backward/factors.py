@@ -11,6 +11,7 @@ from gradtool.adapters.common.alterations.backward.operations import is_product
 from gradtool.adapters.common.alterations.backward.places import results
 from gradtool.adapters.common.alterations.backward.repair import Repair, made_by
 from gradtool.adapters.common.alterations.shown_code import shortened
+from gradtool.adapters.common.alterations.trees import parsed
 
 _ENDS = ("first", "last", "inner")
 _TWICE_AND_HALF = {2.0: "doubled", 0.5: "halved"}
@@ -39,6 +40,20 @@ def factors_of_variables(backward: Backward) -> Iterator[Repair]:
         if isinstance(node, ast.Name) and not isinstance(around, ast.Compare)
     ]
     yield from made_by(backward.held.factors, variable, is_factor=True)
+
+
+def extents_of_numbers(backward: Backward) -> Iterator[Repair]:
+    """Divide or multiply a number by an extent: a weight is often spread over as many entries."""
+    for node, _ in backward.places:
+        if isinstance(node, ast.Name | ast.Attribute) and _is_number(backward.values.get(node)):
+            for code in backward.held.extents(node.lineno):
+                for operation in (ast.Div(), ast.Mult()):
+                    made = ast.BinOp(node, operation, parsed(code))
+                    yield Repair(node, made, node, is_factor=True)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def weighed_ends(backward: Backward) -> Iterator[Repair]:

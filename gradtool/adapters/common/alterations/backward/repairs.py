@@ -20,6 +20,7 @@ from gradtool.adapters.common.alterations.backward.entries import (
     without_wrapping,
 )
 from gradtool.adapters.common.alterations.backward.factors import (
+    extents_of_numbers,
     factors_of_results,
     factors_of_variables,
     halves_and_doubles,
@@ -121,6 +122,7 @@ _FAMILIES: tuple[Family, ...] = (
     orientations,
     in_two_uses,
     factors_of_variables,
+    extents_of_numbers,
     swapped_functions,
     moved_factors,
     factor_grafts,
