@@ -623,6 +623,41 @@ def test_what_is_added_to_one_side_alone_is_a_mistake(tmp_path: Path) -> None:
     assert ("GT101", Verdict.FAIL) in verdicts(report)
 
 
+CHOICE = """
+import torch
+
+
+class Chosen(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scores):
+        ctx.save_for_backward(x, scores)
+        return x[:, scores.argmax(0)]
+
+    @staticmethod
+    def backward(ctx, g):
+        x, scores = ctx.saved_tensors
+        return g @ SHARES, (2 * x - 1).T @ g
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[0.3, -1.2, 0.8], [1.1, 0.4, -0.7]], dtype=torch.double)
+        scores = torch.tensor([[0.1, 0.9], [1.3, -0.4], [-0.8, 0.2]], dtype=torch.double)
+        yield x.requires_grad_(), scores.requires_grad_()
+"""
+
+
+@pytest.mark.parametrize(
+    ("shares", "rule"),
+    [("torch.softmax(scores, 0).T", "GT120"), ("torch.softmax(scores, 1).T", "GT101")],
+)
+def test_a_choice_may_have_the_gradient_of_the_softmax_of_its_scores(
+    tmp_path: Path, shares: str, rule: str
+) -> None:
+    (tmp_path / "ops.py").write_text(CHOICE.replace("SHARES", shares))
+    report = check(check_options(paths=(f"{tmp_path}/ops.py::Chosen",)))
+    assert {code for code, verdict in verdicts(report) if verdict is Verdict.FAIL} == {rule}
+
+
 def verdicts(report: Report) -> set[tuple[str, Verdict]]:
     cases = [case for _, function in report.functions() for case in function.cases]
     return {(each.rule, each.verdict) for case in cases for each in case.checks}

@@ -83,6 +83,9 @@ def surrogates(
     for each in wrong:
         if each.argument not in found and any(_is_other_side(each, edge) for edge in edges):
             found[each.argument] = SURROGATE
+    for each in wrong:
+        if each.argument not in found and edges and _is_soft_choice(each):
+            found[each.argument] = SURROGATE
     for each in _gradients_first(wrong):
         if each.argument in found:
             continue
@@ -325,6 +328,21 @@ def _is_other_side(comparison: Comparison, edge: Comparison) -> bool:
         return False
     own, other = added.sum(axis=1), edge.analytic.sum(axis=1)
     return bool(other.any()) and np.allclose(own, -other, rtol=1e-6, atol=1e-9)
+
+
+def _is_soft_choice(comparison: Comparison) -> bool:
+    """Return True for weights that add up to 1, in place of the choice of one entry.
+
+    Beside scores whose largest one chooses, forward takes an entry and backward all of them, each
+    with the softmax of its score.
+    """
+    analytic, numeric = comparison.analytic, comparison.numeric.value
+    if comparison.layout.directions[comparison.argument] is not None:
+        return False
+    chosen = np.abs(numeric - 1.0) <= comparison.allowed
+    is_one = (chosen | (np.abs(numeric) <= comparison.allowed)).all() and (chosen.sum(1) == 1).all()
+    is_shared = (analytic >= 0).all() and np.allclose(analytic.sum(axis=1), 1.0, rtol=1e-6)
+    return bool(is_one and is_shared)
 
 
 def _is_multiple(comparison: Comparison, expected: FloatArray) -> bool:
