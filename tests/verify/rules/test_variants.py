@@ -85,6 +85,31 @@ class RealSquare(Square):
         return x * x
 
 
+class Eigenvectors(Function):
+    """For complex numbers too, where eigenvectors have a phase that nothing determines."""
+
+    @staticmethod
+    def forward(ctx, x):
+        values, vectors = torch.linalg.eigh(x)
+        ctx.save_for_backward(values, vectors.conj())
+        return values, vectors
+
+    @staticmethod
+    def backward(ctx, g_values, g_vectors):
+        values, conjugate = ctx.saved_tensors
+        gaps = values[None, :] - values[:, None] + torch.eye(len(values)).to(values)
+        inner = torch.diag(g_values) + (1 - torch.eye(len(values)).to(values)) * (
+            conjugate.T @ g_vectors / gaps
+        )
+        found = conjugate.conj() @ inner @ conjugate.T
+        return (found + found.conj().T) / 2
+
+
+def test_eigenvectors_of_complex_matrices_are_not_compared() -> None:
+    matrix = torch.tensor([[2.0, 0.3, -0.4], [0.3, 1.0, 0.2], [-0.4, 0.2, -1.0]]).double()
+    assert found(Eigenvectors, matrix) == []
+
+
 def single(product: Any) -> Any:
     return (product.float()).double()
 
