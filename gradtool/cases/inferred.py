@@ -54,8 +54,9 @@ def infer_cases(checkable: Checkable, settings: Settings) -> tuple[SearchResult,
     if not search.cases:
         debug_refusal(checkable, settings, search.likeliest)
         raise nothing_found(checkable, settings, search)
-    if search.broken == "raised":
-        problem = lacking_in_backward(settings, trying.tries().attempt(search.cases[0]))
+    if search.broken == "raised" or trying.has_gap:
+        trial = trying.tries().attempt(search.cases[0])
+        problem = lacking_in_backward(checkable, settings, trial)
         if problem is not None:
             raise problem
     return search, trying.calls_for
@@ -69,6 +70,8 @@ class _Trying:
         self._settings = settings
         self._timeout = EvaluationTimeout()
         self._preparing = Preparing(checkable.obj)
+        self.has_gap = False
+        """Backward used what is not here, for some arguments."""
 
     def tries(self) -> Tries:
         return Tries(
@@ -92,9 +95,11 @@ class _Trying:
     def _attempt(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
         try:
             with self._timeout.limited(_PER_TRY):  # Wrong arguments may iterate without end.
-                return attempt(self._checkable, args, kwargs)
+                trial = attempt(self._checkable, args, kwargs)
         except EvaluationTimeoutError as error:
             return Trial(refusal=str(error))
+        self.has_gap |= bool(trial.gap)
+        return trial
 
     def _bound(self, case: CaseConfig) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args, kwargs = draw(self._checkable, self._settings, case, str(case.name))

@@ -52,7 +52,7 @@ def _lacking_name(checkable: Checkable, settings: Settings, search: SearchResult
     error, _, message = search.objection.partition(": ")
     return NoCase(
         f"forward cannot run here: {message}",
-        hint=_install(search.objection) or _LACKS[error],
+        hint=_hint_of_gap(search.objection, error),
         detail=raised.detail if raised else None,
         location=raised.location if raised else None,
     )
@@ -99,14 +99,26 @@ def _lacking_by_message(
     )
 
 
-def lacking_in_backward(settings: Settings, trial: Trial) -> NoCase | None:
-    """Explain that backward asks for CUDA, where it raises for what forward accepts."""
+def lacking_in_backward(checkable: Checkable, settings: Settings, trial: Trial) -> NoCase | None:
+    """Explain that backward uses what is not there, or asks for CUDA, for what forward accepts."""
+    if trial.gap:
+        error, _, message = trial.gap.partition(": ")
+        line = trial.gap_line
+        return NoCase(
+            f"backward cannot run here: {message}",
+            hint=_hint_of_gap(trial.gap, error),
+            location=Location(path=checkable.location.path, line=line) if line else None,
+        )
     doubt = "" if trial.backward else trial.doubt or ""
     is_of_cuda = settings.device == "cpu" and bool(_NEEDS_CUDA.search(doubt))
     if not (is_of_cuda and doubt.startswith(IN_BACKWARD)):
         return None
     raised = doubt.removeprefix(IN_BACKWARD)
     return NoCase(f"backward cannot run here: {raised}", hint=_ON_CUDA)
+
+
+def _hint_of_gap(objection: str, error: str) -> str:
+    return _install(objection) or _LACKS.get(error, _LACKS[EngineLacksError.__name__])
 
 
 def hint_of_message(settings: Settings, objection: str) -> str | None:

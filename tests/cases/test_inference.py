@@ -714,6 +714,18 @@ def test_a_backward_that_runs_on_cuda_alone_is_not_blamed(write: Write) -> None:
     assert "--device cuda" in str(finding.hint)
 
 
+def test_a_backward_that_uses_a_missing_package_is_not_blamed(write: Write) -> None:
+    source = REFUSES.replace("LINE", "pass").replace("return grad_output * 2.0", "return Solver(2)")
+    write({"ops.py": source})
+    (finding,) = check(check_options(paths=("ops.py",))).findings()
+    assert finding.rule == "GT002"
+    assert finding.message == (
+        "backward cannot run here: no_such_package.Solver is not installed; a stand-in was used"
+        " instead"
+    )
+    assert finding.hint == "install `no_such_package` in the environment that runs gradtool"
+
+
 def test_a_forward_without_arguments_has_no_case() -> None:
     class Nothing(torch.autograd.Function):
         @staticmethod
@@ -839,7 +851,9 @@ def test_what_the_engine_lacks_in_backward_is_not_gone_round(write: Write) -> No
     )
     write({"series.py": source})
     (finding,) = check(check_options(paths=("series.py",))).findings()
-    assert finding.rule == "GT004"
+    assert finding.rule == "GT002"
+    assert finding.message.startswith("backward cannot run here: gradtool's engine has no torch.")
+    assert (finding.location.line, "--engine torch" in str(finding.hint)) == (10, True)
     assert "gradtool's engine has no torch.fbgemm_linear_fp16_weight" in finding.message
 
 

@@ -60,6 +60,10 @@ class Trial(msgspec.Struct, frozen=True):
     """The text of the line that raised."""
     lacks: bool = False
     """What they led to is missing here: a package, or a name of the engine."""
+    gap: str = ""
+    """The error of backward about what is missing here, if forward ran."""
+    gap_line: int = 0
+    """The line of the user's file that led to it; 0 if none did."""
     missed: bool = False
     """A caller returned without calling the Function."""
     at: Refusal | None = None
@@ -240,8 +244,15 @@ def _backward(outputs: list[Any], file: Path) -> Trial:
         torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])
     except MemoryError:
         raise
-    except EngineLacksError:  # Arguments that avoid a missing name of the engine would hide it.
-        return Trial(output=shape, backward=True, reached=(_THROUGH,), lacks=True)
+    except EngineLacksError as error:  # Arguments that avoid a missing name would hide it.
+        return Trial(
+            output=shape,
+            backward=True,
+            reached=(_THROUGH,),
+            lacks=True,
+            gap=summarize(error),
+            gap_line=max(_placed(Trial(), error, file).reached[-1:], default=0),
+        )
     except Exception as error:
         doubt = f"{IN_BACKWARD}{summarize(error)}"
         broken = library().contract(error) if isinstance(error, _OF_ARGUMENTS) else None
