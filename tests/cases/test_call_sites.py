@@ -46,6 +46,26 @@ class Layer:
         return Bounded.apply(x, getattr(self, "highest", None))
 
 
+class Fragile:
+    def __init__(self, start: Any, steps: int = 5, dims: Any = None) -> None:
+        if not isinstance(start, dict):
+            raise TypeError(start)
+        self.op = Fast
+        self.scale = start["scale"]
+        self.steps = steps
+        self.dims = dims if dims is not None else [-2, -1]
+        self.weight = torch.ones(3)
+
+    def __call__(self, x: Any) -> Any:
+        return Shown.apply(x, self.scale, self.steps, self.dims, self.weight)
+
+
+class Shown(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: Any, steps: int, dims: Any, weight: Any) -> Any:
+        return x.sum(dims) * scale * steps * weight
+
+
 def test_a_module_is_parsed_once_for_all_its_functions() -> None:
     tree, text = module_source(One)
     assert tree is not None
@@ -69,3 +89,10 @@ def test_an_attribute_that_an_object_may_lack_has_its_default() -> None:
     assert tree is not None
     (site,) = call_sites(Bounded, tree, ("x", "highest"))
     assert site.values == {"highest": None}
+
+
+def test_a_layer_that_cannot_be_made_shows_the_defaults_of_its_options() -> None:
+    tree, _ = module_source(Shown)
+    assert tree is not None
+    (site,) = call_sites(Shown, tree, ("x", "scale", "steps", "dims", "weight"))
+    assert site.values == {"steps": 5, "dims": [-2, -1]}

@@ -12,7 +12,8 @@ import builtins
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeGuard
 
 import msgspec
 import numpy as np
@@ -164,10 +165,37 @@ def walked(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
 
 
 def _owner(place: Place) -> Any:
-    """An instance of the class around the call."""
+    """An instance of the class around the call, or what its constructor shows of one."""
     cls = place.namespace.get(place.owner.name) if place.owner else None
     found = constructed(cls) if isinstance(cls, type) else None
-    return MISSING if found is None else found
+    return _shown(place) if found is None else found
+
+
+def _shown(place: Place) -> Any:
+    """An object with the plain attributes that a constructor sets by itself or by its defaults."""
+    body = place.owner.body if place.owner else []
+    init = next((e for e in body if isinstance(e, ast.FunctionDef) and e.name == "__init__"), None)
+    if init is None or place.scope is init:
+        return MISSING
+    there = Place(place.call, place.tree, init, place.owner, place.namespace)
+    values = {
+        node.targets[0].attr: value_at(there, node.value)
+        for node in ast.walk(init)
+        if isinstance(node, ast.Assign) and _is_own(node.targets[0])
+    }
+    plain = {name: value for name, value in values.items() if _is_plain(value)}
+    return SimpleNamespace(**plain) if plain else MISSING
+
+
+def _is_own(target: ast.expr) -> TypeGuard[ast.Attribute]:
+    """Return True for ``self.scale``."""
+    return isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return all(map(_is_plain, value))
+    return isinstance(value, bool | int | float | str)
 
 
 def parameters_of(scope: Scope) -> dict[str, ast.expr | None]:
