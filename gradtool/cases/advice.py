@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from gradtool.adapters.library import library
+from gradtool.cases.inference.calls.unpacked import unpacked
 from gradtool.cases.inference.search import SearchResult, Wanted
 from gradtool.cases.inference.stand_ins import is_stand_in
 from gradtool.cases.preparation import integers, prepared_by, required
@@ -78,8 +79,8 @@ def _rejected(search: SearchResult) -> str:
 
 
 def _names(checkable: Checkable, count: int) -> list[str]:
-    """The names of `count` arguments, of which those in place of ``*args`` are numbered."""
-    parameters = checkable.parameters()
+    """The names of `count` arguments; those in place of ``*args`` that have none are numbered."""
+    parameters, _ = unpacked(checkable.obj, checkable.parameters())
     names: list[str] = []
     for parameter in parameters:
         starred = parameter.kind is parameter.VAR_POSITIONAL

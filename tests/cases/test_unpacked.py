@@ -31,6 +31,15 @@ class Total(torch.autograd.Function):
         return total(x, *args)
 
 
+class Attached(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, *args: Any) -> Any:
+        *tensors, solver = args
+        ctx.solver = solver
+        ctx.save_for_backward(x, *tensors)
+        return x.detach()
+
+
 def names(function: Any) -> list[str]:
     return [each.name for each in unpacked(function, parameters_of(function))[0]]
 
@@ -41,3 +50,7 @@ def test_what_is_passed_on_has_the_names_of_the_helper() -> None:
 
 def test_a_helper_that_takes_any_number_names_nothing() -> None:
     assert names(Total) == ["x", "args"]
+
+
+def test_one_argument_stands_for_those_before_the_last() -> None:
+    assert names(Attached) == ["x", "args_0", "solver"]

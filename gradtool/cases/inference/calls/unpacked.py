@@ -22,6 +22,8 @@ _FEW = 3
 def unpacked(function: Any, parameters: Parameters) -> tuple[Parameters, Mapping[str, Any]]:
     """Expand ``*args`` to the names of ``x, scale, (low, high) = args``, or up to ``args[7]``.
 
+    ``*tensors, mode = args`` gives one argument in place of the tensors, and the mode.
+
     Or to those of the parameters that ``solve(x, *args)`` has behind ``x``.
 
     Returns:
@@ -51,13 +53,15 @@ def unpacked(function: Any, parameters: Parameters) -> tuple[Parameters, Mapping
 
 
 def _targets(node: ast.AST, name: str) -> list[ast.expr]:
-    """The targets that the tuple of arguments is unpacked to, none of them starred."""
+    """The targets that the tuple of arguments is unpacked to, one in place of a starred one."""
     for found in ast.walk(node):
         match found:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=source)) if (
-                source == name and not any(isinstance(each, ast.Starred) for each in targets)
+                source == name
             ):
-                return targets
+                return [
+                    ast.Name("_") if isinstance(each, ast.Starred) else each for each in targets
+                ]
     return []
 
 
