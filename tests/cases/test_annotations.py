@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,23 @@ def test_axes_that_may_be_any_state_no_shape(tmp_path: Path) -> None:
     (tmp_path / "free.py").write_text(f"from __future__ import annotations\n\n\n{text}\n")
     forward = Loader().load(tmp_path / "free.py").module.forward
     assert in_annotations(forward) == "d: tensor (n, 2)"
+
+
+def test_a_comment_beside_a_parameter_states_its_shape(tmp_path: Path) -> None:
+    text = """
+    def forward(
+        a,  # [B, N]
+        b,  # (B, 3), in metres
+        c,  # [B]
+        d,  # [0, 1]
+        e,  # (optional)
+        f, g,  # [B, N]
+    ): ...
+    """
+    (tmp_path / "beside.py").write_text(textwrap.dedent(text))
+    forward = Loader().load(tmp_path / "beside.py").module.forward
+    assert in_annotations(forward).splitlines() == [
+        "a: tensor (B, N)",
+        "b: tensor (B, 3)",
+        "c: tensor (B,)",
+    ]

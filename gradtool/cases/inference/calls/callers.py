@@ -11,7 +11,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 from msgspec.structs import replace
@@ -28,9 +28,10 @@ from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.constructors import likely_arguments
 from gradtool.cases.inference.documentation import extents_for, integers
 from gradtool.cases.inference.drafts import Draft
-from gradtool.cases.inference.plain_uses import FunctionNode, plain_uses
+from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_uses
 from gradtool.cases.inference.reading import Reading
 from gradtool.cases.inference.roles import is_callable
+from gradtool.cases.inference.shapes.annotated import in_annotations
 from gradtool.cases.inference.shapes.reading import read_shapes
 from gradtool.cases.inference.uses import Use, merge_uses, read_uses
 
@@ -251,11 +252,25 @@ def _of_object(
     if not (own or made):
         return None
     constructor = _method(owner, "__init__")
-    reading = _read([node, *([constructor] if constructor else [])], (*made, *own), namespace)
+    nodes = [node, *([constructor] if constructor else [])]
+    reading = _read(nodes, (*made, *own), namespace, _of_helpers(cls, node))
     likely = likely_arguments(cls)
     values = {each.name: likely[each.name] for each in made if each.name in likely}
     sites = [Site(values, "its constructor")] if values else []
     return Caller(name, replace(reading, sites=sites, constructs=True), len(made), cls, node.name)
+
+
+def _of_helpers(cls: Any, node: FunctionNode) -> str:
+    """The docstrings and annotated shapes of the methods that a method calls."""
+    names = [e.func.attr for e in ast.walk(node) if isinstance(e, ast.Call) and _is_own(e.func)]
+    own = (inspect.getattr_static(cls, name, None) for name in dict.fromkeys(names))
+    methods = [each for each in own if inspect.isfunction(each)]
+    return "\n".join(f"{inspect.getdoc(each) or ''}\n{in_annotations(each)}" for each in methods)
+
+
+def _is_own(called: ast.expr) -> TypeGuard[ast.Attribute]:
+    """Return True for ``self.solve``."""
+    return isinstance(called, ast.Attribute) and ast.unparse(called.value) == "self"
 
 
 def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:
@@ -282,7 +297,10 @@ def _in_double(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def _read(
-    nodes: list[FunctionNode], parameters: Parameters, namespace: Mapping[str, Any]
+    nodes: list[FunctionNode],
+    parameters: Parameters,
+    namespace: Mapping[str, Any],
+    beside: str = "",
 ) -> Reading:
     """Read what a caller says of its parameters, as `reading.read` does for a Function.
 
@@ -290,16 +308,13 @@ def _read(
         nodes: The caller, and the constructor of its object.
         parameters: The parameters of both.
         namespace: The globals of the caller.
+        beside: What methods that it calls say of them.
     """
     names = tuple(each.name for each in parameters)
-    text = "\n".join(ast.get_docstring(each) or "" for each in nodes)
+    text = "\n".join([*(ast.get_docstring(each) or "" for each in nodes), beside])
     uses = _uses(nodes, names, text)
     plain = plain_uses(names, nodes, None)
-    for parameter in parameters:
-        use = uses[parameter.name]
-        use.is_called |= is_callable(parameter) or parameter.name in plain.called
-        use.is_count |= parameter.name in plain.counts
-        use.is_unused = False
+    _add_plain(uses, parameters, plain)
     about = f"{namespace.get('__name__')} {text}"
     for name in curvatures(about, names):
         uses[name].is_scalar = True
@@ -320,6 +335,15 @@ def _read(
         differentiates=False,
         text=text,
     )
+
+
+def _add_plain(uses: Mapping[str, Use], parameters: Parameters, plain: PlainUses) -> None:
+    """Add plain uses of the parameters, all of which a caller is taken to use."""
+    for parameter in parameters:
+        use = uses[parameter.name]
+        use.is_called |= is_callable(parameter) or parameter.name in plain.called
+        use.is_count |= parameter.name in plain.counts
+        use.is_unused = False
 
 
 def _uses(nodes: list[FunctionNode], names: tuple[str, ...], text: str) -> dict[str, Use]:

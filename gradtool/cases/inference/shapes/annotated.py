@@ -1,4 +1,7 @@
-"""Shapes in annotations, such as ``x: Float[Tensor, "b n"]`` and ``x: TensorType["b", "n"]``."""
+"""Shapes in annotations, such as ``x: Float[Tensor, "b n"]`` and ``x: TensorType["b", "n"]``.
+
+And in the comments beside them: ``x: Tensor,  # [B, N]``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import ast
 import inspect
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -15,7 +19,10 @@ _AXES = re.compile(r"(?:[A-Za-z]\w*|[1-9]\d*)(?: (?:[A-Za-z]\w*|[1-9]\d*))*")
 
 
 def in_annotations(function: Any) -> str:
-    """The shapes that a function's annotations state, a line each, in the words of a docstring."""
+    """The shapes that a function's annotations and the comments beside them state.
+
+    A line each, in the words of a docstring.
+    """
     code = getattr(inspect.unwrap(function), "__code__", None) if function is not None else None
     return "\n".join(_lines(code)) if code is not None else ""
 
@@ -23,19 +30,36 @@ def in_annotations(function: Any) -> str:
 @lru_cache(maxsize=64)
 def _lines(code: Any) -> tuple[str, ...]:
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+        text = textwrap.dedent(inspect.getsource(code))
+        tree = ast.parse(text)
     except (OSError, TypeError, SyntaxError, ValueError):
         return ()
-    return tuple(_stated(tree.body[0])) if tree.body else ()
+    return tuple(_stated(tree.body[0], text.splitlines())) if tree.body else ()
 
 
-def _stated(node: ast.stmt) -> Iterator[str]:
+def _stated(node: ast.stmt, lines: list[str]) -> Iterator[str]:
     if not isinstance(node, ast.FunctionDef):
         return
-    for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-        axes = _axes(each.annotation)
+    own = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+    counts = Counter(each.lineno for each in own)
+    for each in own:
+        is_alone = counts[each.lineno] == 1
+        axes = _axes(each.annotation) or (_commented(lines[each.lineno - 1]) if is_alone else [])
         if axes:
             yield f"{each.arg}: tensor ({', '.join(axes)}{',' if len(axes) == 1 else ''})"
+
+
+def _commented(line: str) -> list[str]:
+    """The axes with which the comment of a line begins; empty if it begins with anything else."""
+    found = _COMMENT.search(line)
+    return re.split(r"\s*,\s*", found[1] or found[2]) if found else []
+
+
+_NAMED = r"(?:[A-Za-z_]\w*|[1-9]\d*)"
+_COMMENT = re.compile(
+    rf"#\s*(?:\[([A-Z](?:\w*|(?:, ?{_NAMED})+))\]|\(([A-Z]\w*(?:, ?{_NAMED})+),?\))(?!\w)"
+)
+"""Matches ``# [B, N]`` and ``# (B, N)``: the first axis is a letter or a name in capitals."""
 
 
 def _axes(note: ast.expr | None) -> list[str]:
