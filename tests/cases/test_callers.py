@@ -226,3 +226,53 @@ def test_constants_that_a_caller_made_stay_as_it_made_them(
     checks = [*function.checks, *(check for case in function.cases for check in case.checks)]
     assert len(function.cases) == 2
     assert not any(each.findings for each in checks if each.verdict is Verdict.FAIL)
+
+
+DOCUMENTED = """
+import torch
+
+
+class Moved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, model, x, depth):
+        if x.ndim != 2 or depth.shape != x.shape[:1]:
+            raise ValueError("wrong shapes")
+        ctx.save_for_backward(x, depth)
+        return model.evaluate(x, depth)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, depth = ctx.saved_tensors
+        return None, grad * depth[:, None], (grad * x).sum(1)
+
+
+class Source(torch.nn.Module):
+    def __init__(self, has_closed_form: bool = False):
+        super().__init__()
+        self.has_closed_form = has_closed_form
+
+    def forward(self, x, depth):
+        if self.has_closed_form:
+            return Moved.apply(self, x, depth)
+        return self.evaluate(x, depth)
+
+    def evaluate(
+        self,
+        x,  # [B, N]
+        depth,  # [B]
+    ):
+        if (depth > 0).any():
+            raise ValueError("the convention requires depth <= 0")
+        return x * depth[:, None]
+"""
+
+
+def test_a_method_behind_a_caller_shows_its_shapes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ops.py").write_text(DOCUMENTED)
+    report = check(check_options(paths=("ops.py",), explore="off"))
+    ((_, function),) = report.functions()
+    assert [case.verdict for case in function.cases] == [Verdict.PASS] * 2
+    assert list(report.findings()) == []

@@ -39,6 +39,22 @@ def test_a_square_tensor_is_asked_for() -> None:
     assert [len(row) for row in value["values"]] == [3, 3, 3]
 
 
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        ("This model requires z <= 0. Use z = 0 at the surface.", (1, -1.5, -0.5)),
+        ("expected `x` > 2", (0, 3.0, 5.0)),
+        ("requires q <= 0", None),
+    ],
+)
+def test_a_side_of_a_bound_is_asked_for(
+    message: str, asked: tuple[int, float, float] | None
+) -> None:
+    found = list(corrections(("x", "z_obs"), (X, X), Said(message)))
+    expected = [(asked[0], {**X, "low": asked[1], "high": asked[2]})] if asked else []
+    assert found == expected
+
+
 def test_where_a_message_names_nothing_the_line_does() -> None:
     said = Said("Unknown: tensor([0, 1]). Available: lu, qr", "return settled(x, algo)")
     index = {"values": [0, 1]}

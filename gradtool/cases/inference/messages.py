@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gradtool.cases.inference.drafts import Draft, is_floating, is_same, shape_of
+from gradtool.cases.inference.guards.ranges import Range
 from gradtool.cases.inference.stand_ins import is_stand_in, matrices, smooth
 from gradtool.config.tensor_spec import is_tensor
 
@@ -72,6 +73,7 @@ def corrections(names: Sequence[str], draft: Draft, said: Said) -> Iterator[tupl
     found = [*_options(names, draft, said), *_types(names, said.message)]
     found += [*_squares(draft, said.message), *_complex(names, draft, said.message)]
     found += [*_extents(names, draft, said.message), *_functions(draft, said.message)]
+    found += _bounded(names, draft, said.message)
     yield from ((at, value) for at, value in found if not is_same(value, draft[at]))
 
 
@@ -185,6 +187,29 @@ def _extents(names: Sequence[str], draft: Draft, message: str) -> Iterator[tuple
                 if own[axis] == int(found["given"]) and int(found["wanted"]):
                     shape = [*own[:axis], int(found["wanted"]), *own[axis + 1 :]]
                     yield at, {**draft[at], "shape": shape}
+
+
+_BOUNDED = re.compile(
+    r"\b(?:requires?|needs?|expects?|expected|must have|should have)(?: that)? `?"
+    r"(?P<name>\w+)`? ?(?P<sign><=|>=|<|>) ?(?P<end>-?\d+(?:\.\d+)?)(?![\w.]*\d)"
+)
+"""Matches ``requires z <= 0``."""
+
+
+def _bounded(names: Sequence[str], draft: Draft, message: str) -> Iterator[tuple[int, Any]]:
+    """Yield tensors on the side of a bound that a message requires.
+
+    It may call `z_obs` by the beginning of its name, if no other argument has that.
+    """
+    for found in _BOUNDED.finditer(message):
+        called = found["name"]
+        named = [at for at, name in enumerate(names) if name == called]
+        named = named or [at for at, name in enumerate(names) if name.startswith(f"{called}_")]
+        if len(named) != 1 or not is_floating(draft[named[0]]) or "values" in draft[named[0]]:
+            continue
+        end = float(found["end"])
+        low, high = (Range(high=end) if "<" in found["sign"] else Range(low=end)).inside()
+        yield named[0], {**draft[named[0]], "low": low, "high": high}
 
 
 def _complex(names: Sequence[str], draft: Draft, message: str) -> Iterator[tuple[int, Any]]:
