@@ -714,6 +714,43 @@ def test_a_backward_that_runs_on_cuda_alone_is_not_blamed(write: Write) -> None:
     assert "--device cuda" in str(finding.hint)
 
 
+PADDED = '''
+import torch
+
+class PaddedProduct(torch.autograd.Function):
+    """Product of series, whose second halves are assumed to be padded with zeros."""
+
+    @staticmethod
+    def forward(ctx, u, v):
+        n = 2 * u.shape[-1]
+        ctx.save_for_backward(u, v)
+        return torch.fft.irfft(torch.fft.rfft(u, n=n) * torch.fft.rfft(v, n=n), n=n)[..., : n // 2]
+
+    @staticmethod
+    def backward(ctx, g):
+        u, v = (torch.fft.rfft(each) for each in ctx.saved_tensors)
+        g = torch.fft.rfft(g.flip(-1))
+        n = g.shape[-1] * 2 - 2
+        return torch.fft.irfft(g * v, n=n).flip(-1), torch.fft.irfft(g * u, n=n).flip(-1)
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("", "", Verdict.UNVERIFIED),
+        ("PaddedProduct", "Product", Verdict.FAIL),
+        ("are assumed to be padded", "are not padded", Verdict.FAIL),
+    ],
+)
+def test_what_is_named_for_padded_inputs_is_not_blamed_for_others(
+    write: Write, old: str, new: str, verdict: Verdict
+) -> None:
+    write({"ops.py": PADDED.replace(old, new) if old else PADDED})
+    report = check(check_options(paths=("ops.py",), select=("GT101",)))
+    assert {case.verdict for _, f in report.functions() for case in f.cases} == {verdict}
+
+
 def test_a_backward_that_uses_a_missing_package_is_not_blamed(write: Write) -> None:
     source = REFUSES.replace("LINE", "pass").replace("return grad_output * 2.0", "return Solver(2)")
     write({"ops.py": source})

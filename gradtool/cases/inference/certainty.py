@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from gradtool.adapters.common.parsed_source import forward_of, walked
+from gradtool.cases.inference.calls.call_sites import module_source
 from gradtool.cases.inference.candidates import Parameters
 from gradtool.cases.inference.climbing import Step
 from gradtool.cases.inference.clues import Clues
@@ -88,6 +89,20 @@ def returns_eigenvectors(function: Any) -> bool:
     if not _EIGENVECTORS.search(forward) or not isinstance(backward, ast.FunctionDef):
         return False
     return len(backward.args.args) > _OF_ONE_RESULT
+
+
+def takes_padded(function: Any) -> bool:
+    """Return True for a Function that is named for padded inputs, which its module says it assumes.
+
+    Its gradient may be meant for the entries that are not padding.
+    """
+    return "Padded" in function.__name__ and bool(_PADDED.search(module_source(function)[1]))
+
+
+_PADDED = re.compile(
+    r"\b(assum|expect|requir)\w*\b[^.\n]{0,40}\bpadded\b|\bpadded already\b|\balready padded\b"
+)
+"""Matches a text about inputs that are padded before they come."""
 
 
 def is_unpacked(parameters: Parameters, clues: Clues, case: CaseConfig) -> bool:

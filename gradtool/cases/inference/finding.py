@@ -24,6 +24,7 @@ from gradtool.cases.inference.certainty import (
     is_unlike_documented,
     is_unpacked,
     returns_eigenvectors,
+    takes_padded,
 )
 from gradtool.cases.inference.climbing import Climb, Step, speaks_of
 from gradtool.cases.inference.clues import Clues
@@ -122,10 +123,14 @@ def find_cases(
     mistaken = None if search.cases else furthest.mistaken(parameters)
     if mistaken is not None:
         search.cases = [mistaken]
-    if search.cases and returns_eigenvectors(checkable.obj):
+    if search.cases and (returns_eigenvectors(checkable.obj) or _is_for_padded(checkable)):
         search.evidence, search.is_guess = search.evidence or "the signature", True
     search.cases = [_with_symmetric(case, tries) for case in search.cases]
     return search
+
+
+def _is_for_padded(checkable: Checkable) -> bool:
+    return checkable.is_function and takes_padded(checkable.obj)
 
 
 def _with_symmetric(case: CaseConfig, tries: Tries) -> CaseConfig:
