@@ -18,12 +18,19 @@ _AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
 _STATED = re.compile(
     r"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:| are| have)?"
     r"(?:(?<=:)[^().:;]{0,32}\b(?:shape|size|tensor|matrix|vector|array)s?\b)?"
-    rf"(?: (?:is|has|of|with)\b)?(?: (?:a |the )?(?:shape|size)s?\b)?\s*`*{_AXES}"
+    r"(?: (?:is|has|of|with)\b)?(?:\s(?:one )?(?:per|for each|for every) \w+)?"
+    rf"(?: (?:a |the )?(?:shape|size)s?\b)?\s*`*{_AXES}"
 )
 """Matches ``x (B, T)``, ``x: (B, (K - 1) * d)``, ``q, k: (B, L, d)`` and ``a and b, each (C,)``.
 
-And ``x is (N, C)``, ``q and k are (B, L, d)``, ``w of shape (n // 2 + 1,)``, ``x: an array (N,)``.
+And ``x is (N, C)``, ``q and k are (B, L, d)``, ``w of shape (n // 2 + 1,)``, ``x: an array (N,)``,
+and ``alpha is per column (k,)``.
 """
+
+_COUNTED = re.compile(
+    r"\b(\w+)`* (?:of|with|has|holds) (\w[^,.;:()]{0,31}?) (?:entries|elements|numbers|values)\b"
+)
+"""Matches ``a mask m of n // 2 + 1 entries``."""
 
 _TENSOR = r"(?:torch\.)?\w*[Tt]ensor"
 _TYPED = re.compile(
@@ -201,6 +208,9 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
         shapes = [shape for each in stated for shape in _shapes(each)]
         if len(owners) == 1 and not _OF_RESULT.search(match[1]) and _are_shapes(shapes):
             found[owners.pop()] = shapes
+    for match in _COUNTED.finditer(text):
+        if match[1] in {*names} - found.keys() and _is_extent(match[2]):
+            found[match[1]] = [(match[2],)]
     return found
 
 

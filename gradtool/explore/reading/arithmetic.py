@@ -12,6 +12,7 @@ from typing import Any
 from gradtool.adapters.common.parsed_source import forward_of
 from gradtool.cases.inference.documentation import source
 from gradtool.explore.reading.source import forward_names, forward_nodes, nodes, with_helpers
+from gradtool.explore.reading.wording import wording
 
 _VIEWS = {"unsqueeze", "view", "reshape", "t", "transpose", "gather", "index_select", "roll"}
 
@@ -155,9 +156,15 @@ def _indexed(node: ast.expr) -> set[str]:
 
 
 def lifts_half(function: Any) -> bool:
-    """Return True for a forward that names half precision, or converts to single precision."""
+    """Return True for a forward that names half precision, or converts to single precision.
+
+    One that converts to double precision does it for half precision if a docstring speaks of that.
+    """
+    converts = {"float", "float16", "bfloat16", "half"}
+    if wording(function).speaks_of_half_precision:
+        converts.add("double")
     return any(
-        isinstance(node, ast.Attribute) and node.attr in ("float", "float16", "bfloat16", "half")
+        isinstance(node, ast.Attribute) and node.attr in converts
         for node in forward_nodes(function)
     )
 

@@ -24,6 +24,9 @@ _LEAST_GUARD, LARGEST_GUARD = 1e-10, 1e-2
 _LEAST_FLOOR = 1e-10
 """The floor of a logarithm that is smaller only guards against the logarithm of zero."""
 
+_OF_ONE_SIZE = {"abs", "float", "item", "math", "torch"}
+"""What turns one variable into its size, as in ``abs(float(x))``."""
+
 _NANS = {"isnan", "isfinite", "nan_to_num"}
 
 _LOGARITHMS = {"log", "log10", "log2"}
@@ -120,16 +123,14 @@ def _with_tiny_size(node: ast.AST) -> Iterator[str]:
     """The names whose size a comparison compares with a tiny number."""
     match node:
         case ast.Compare(
-            left=ast.Call(
-                func=ast.Attribute(value=ast.Name(id=owner), attr="abs")
-                | ast.Name(id="abs" as owner),
-                args=args,
-            ),
+            left=left,
             ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
             comparators=[ast.Constant(value=float(limit))],
         ) if limit <= LARGEST_GUARD:
-            yield from (each.id for each in args if isinstance(each, ast.Name))
-            yield owner
+            names = {each.id for each in ast.walk(left) if isinstance(each, ast.Name)}
+            calls = {each.attr for each in ast.walk(left) if isinstance(each, ast.Attribute)}
+            if "abs" in names | calls and calls <= _OF_ONE_SIZE:
+                yield from names - _OF_ONE_SIZE
 
 
 def compares_entries(function: Any) -> bool:

@@ -22,7 +22,7 @@ from gradtool.explore.reading.inequalities import Inequality, inequalities
 from gradtool.explore.reading.mirrored import mirrored
 from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
-from gradtool.explore.reading.wording.entries import speaks_of_distinct
+from gradtool.explore.reading.wording.entries import speaks_of_distinct, speaks_of_varied
 from gradtool.explore.traits import is_permutation_along
 
 Constraint = Callable[[Point], bool]
@@ -63,6 +63,7 @@ def constraints(
     found += _multiples(text, case)
     found += _kept_apart(case)
     found += _distinct(case) if speaks_of_distinct(text) else ()
+    found += [_is_varied] if speaks_of_varied(text) else ()
     found += _in_order(case, methods)
     found += kept_regular(case, methods)
     found += _sorting(case)
@@ -219,6 +220,12 @@ def _multiple_of(value: str, case: Point) -> Constraint:
         )
 
     return holds
+
+
+def _is_varied(point: Point) -> bool:
+    """Return True if no row of an input consists of one number only."""
+    tracked = [point.values[at] for at in sorted(point.tracked)]
+    return all((np.ptp(array, axis=-1) > 0).all() for array in tracked if array.size and array.ndim)
 
 
 # ---- indices ----------------------------------------------------------------------------------

@@ -18,9 +18,11 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": np.greater,
     ">=": np.greater_equal,
     "\u2265": np.greater_equal,
+    "!=": np.not_equal,
+    "\u2260": np.not_equal,
 }
-_SIGN = re.compile(r"<=|>=|[<>\u2264\u2265]")
-_END = re.compile(r"[;:`'\"\n]|\.(?!\d)|<=|>=|[<>\u2264\u2265]")
+_SIGN = re.compile(r"[<>!]=|[<>\u2264\u2265\u2260]")
+_END = re.compile(r"[;:`'\"\n]|\.(?!\d)|[<>!]=|[<>\u2264\u2265\u2260]")
 """Matches what no side of an inequality contains."""
 
 _STARTS = re.compile(r"(?<![\w.])[-(\w]")

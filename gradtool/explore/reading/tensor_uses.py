@@ -36,7 +36,9 @@ def is_used_as_mask(function: Any, name: str) -> bool:
                 args=[ast.Name(id=mask), *_],
             ) if mask == name:
                 return True
-            case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=mask)) if mask == name:
+            case ast.UnaryOp(
+                op=ast.Invert(), operand=ast.Name(id=mask) | ast.Subscript(value=ast.Name(id=mask))
+            ) if mask == name:
                 return True
     return False
 

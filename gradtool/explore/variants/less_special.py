@@ -122,7 +122,8 @@ def turned(function: Any, point: Point) -> Iterator[Variant]:
 
 
 def _phases(array: Array) -> Array:
-    return np.asarray(np.exp(1j * np.linspace(0.4, 2.5, array.size).reshape(array.shape)))
+    # Angles below a right one keep the signs of real parts, such as those of decays.
+    return np.asarray(np.exp(1j * np.linspace(0.4, 1.3, array.size).reshape(array.shape)))
 
 
 def learned(

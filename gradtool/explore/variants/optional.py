@@ -82,10 +82,10 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
         elif at in missing and is_position(name):
             yield from _positions(full, at)
-        elif at in missing and _is_number(instead.get(name)):
-            yield from _other_number(full, at, instead[name])
         elif at in missing and _is_mask(checkable.obj, name):
             yield from _masks(full, at)
+        elif at in missing and _is_number(instead.get(name)):
+            yield from _other_number(full, at, instead[name])
         elif at in missing and is_length(name):
             yield from _lengths(full, at)
         elif at in missing:

@@ -8,9 +8,9 @@ inputs if forward treats them as the same axis. If forward accepts that and retu
 backward must not raise and must return gradients of the inputs' shapes. The finding is only a note
 if the emptied axis might not be a batch axis, because forward sums over it or uses it for two axes
 of an output; if a ``reshape`` to -1 is ambiguous; or if a product of empty matrices is singular. It
-is also only a note if backward raises although the entries along the axis depend on one another
-and on their order, as in a scan, a Fourier transform, a sort or a cumulative sum. A backward that
-also raises for an extent of one, such as that of a decomposition of tall matrices, is not reported.
+is also only a note if the entries along the axis depend on one another and on their order, as in a
+scan, a Fourier transform, a sort or a cumulative sum. A backward that also raises for an extent of
+one, such as that of a decomposition of tall matrices, is not reported.
 
 Why it matters
 --------------
@@ -139,8 +139,7 @@ def _asked(subject: Subject, axes: Axes, seen: Observation, *, is_meant: bool) -
         return failed(replace(flaw, severity=Severity.NOTE))
     if _raises_for_one(subject, axes):
         return passed("backward does not accept an extent of one either")
-    assert seen.failure is not None
-    if seen.failure.kind == "raised" and not is_of_batch(subject, axes, _emptied(subject, seen)):
+    if not is_of_batch(subject, axes, _emptied(subject, seen)):
         return failed(replace(flaw, severity=Severity.NOTE))
     return failed(flaw)
 

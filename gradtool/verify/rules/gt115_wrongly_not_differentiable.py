@@ -4,11 +4,12 @@ What it does
 ------------
 
 For each floating-point output without a graph, moves the inputs along random directions and checks
-whether the output changes in proportion to the step. `setup_context` can save only inputs and
-outputs, so an intermediate that is returned and marked just to be saved there gets only a note. So
-does a marked output if a docstring says that outputs carry no gradient. An input without a gradient
-that forward updates in place and returns, such as a running mean, does not count as such an output;
-one that it returns anew and marks gets a note.
+whether the output changes in proportion to the step. An intermediate that forward saves for
+backward, such as a reciprocal deviation or a log-sum-exp, and also returns and marks gets only a
+note, unless a docstring calls outputs differentiable. So does a marked output if a docstring says
+that outputs carry no gradient. An input without a gradient that forward updates in place and
+returns, such as a running mean, does not count as such an output; one that it returns anew and
+marks gets a note.
 
 Why it matters
 --------------
@@ -88,12 +89,18 @@ _SAID = re.compile(
 )
 """What a docstring says of outputs that are meant to have no gradient."""
 
+_PROMISED = re.compile(
+    r"(?i)(?<!non)(?<!non-)(?<!not )\bdifferentiable"
+    r"|\b(feeds?|used|meant|useful)( in| for| by)?( an?| the)?( \w+)? (loss|penalty|regulari[sz]er)"
+)
+"""What a docstring says of outputs that are meant to have a gradient."""
+
 _STATE = re.compile(r"(.*_)?(state|stats?|mean|var|std|ema|momentum|memory|buffer|running)(_.*)?")
 """Names of arguments that one call hands to the next."""
 
 _HINT_FOR_SAID = "do not use this output in a loss"
 
-_HINT_FOR_SAVED = "this is fine if the output is returned only to be saved: do not use it in a loss"
+_HINT_FOR_SAVED = "this is fine for a by-product that backward uses: do not use it in a loss"
 
 
 def _check(subject: Subject) -> Answer:
@@ -148,12 +155,16 @@ def _is_said(subject: Subject, output: int) -> bool:
 
 
 def _is_only_saved(subject: Subject, output: int) -> bool:
-    """Return True for an intermediate that is an output since ``setup_context`` has to save it."""
+    """Return True for an intermediate that backward needs, and that is returned beside others.
+
+    ``setup_context`` can save nothing else.
+    """
     forward = subject.first.forward
     is_marked = output in forward.non_differentiable
     is_saved = f"output:{output}" in forward.saved
     has_others = any(forward.output_requires_grad)
-    return subject.function.defines_setup_context and is_marked and is_saved and has_others
+    is_promised = _PROMISED.search(subject.function.docstrings) is not None
+    return is_marked and is_saved and has_others and not is_promised
 
 
 def _follows(subject: Subject, output: int) -> bool:

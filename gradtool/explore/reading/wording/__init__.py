@@ -15,6 +15,8 @@ from gradtool.explore.reading.wording.roles import OnRoles
 
 _SINGLE = re.compile(r"(?<!upcast to )\b(float32|single precision|fp32)\b", re.I)
 
+_HALF = re.compile(r"\b(half|fp16|float16)\b(?! of| an? )", re.I)
+
 _APPROXIMATE = re.compile(
     r"\b(b?f(loat)?16|fp16|half|int8|int4|fp8|float8\w*|quanti[sz]\w*|low(er)?[- ]precision"
     r"|approximat\w*|compress\w*)\b",
@@ -50,6 +52,11 @@ class Wording(OnAxes, OnMatrices, OnRanges, OnRoles):
     def speaks_of_single_precision(self) -> bool:
         """A docstring says that numbers may be of float32."""
         return bool(_SINGLE.search(self.docstrings))
+
+    @cached_property
+    def speaks_of_half_precision(self) -> bool:
+        """A docstring says that numbers may be of float16."""
+        return bool(_HALF.search(self.docstrings))
 
     @cached_property
     def approximates(self) -> bool:

@@ -30,6 +30,13 @@ _DISTINCT = re.compile(
     re.I,
 )
 
+_VARIED = re.compile(
+    r"\bat least two (distinct|different)\b|\bnot all (of them )?(equal|alike|identical|the same)\b"
+    r"|\bnon-?constant\b|\bnever (all )?(constant|equal)\b|\bnot constant\b"
+    r"|\b(positive|non-?zero) (variance|std|standard deviation|spread)\b",
+    re.I,
+)
+
 _REPEATED = re.compile(
     r"\b(later|last|latest|final)\b[^.;]{0,40}\b(replace|overwrit|win)|\bduplicates?\b|"
     r"\brepeated (ind|slot|entr|key|row)|\bsame (slot|index|row|bin|cell)",
@@ -92,6 +99,11 @@ _PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
 def speaks_of_distinct(text: str) -> bool:
     """Return True for a text that says that no two entries are the same."""
     return bool(_DISTINCT.search(text))
+
+
+def speaks_of_varied(text: str) -> bool:
+    """Return True for a text that says that entries which belong together are not all the same."""
+    return bool(_VARIED.search(text))
 
 
 def speaks_of_parity(text: str) -> bool:

@@ -50,8 +50,11 @@ class OnRoles(Texts):
     """Statements about what an argument is for."""
 
     def is_called_mask(self, name: str) -> bool:
-        """Return True if a docstring calls an argument a mask."""
-        return bool(re.search(rf"\b{re.escape(name)}\b[^.;]{{0,32}}\bmasks?\b", self.docstrings))
+        """Return True if a docstring calls an argument a mask, or a boolean tensor."""
+        word = rf"\b{re.escape(name)}\b"
+        boolean = r"[:(]? ?\(?bool(ean)?\b[^.;)]{0,24}\b(shape|tensor|array)"
+        text = rf"{word}[^.;]{{0,32}}\bmasks?\b|{word}`* ?{boolean}"
+        return bool(re.search(text, self.docstrings))
 
     def may_weigh(self, name: str) -> bool:
         """Return True for the name of a weight, unless a docstring says that it is a mask."""

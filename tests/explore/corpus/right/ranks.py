@@ -578,3 +578,27 @@ class SharedScaleSummed(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4, 2), rand(4, 2)
+
+
+class FilteredByResponse(Function):
+    """irfft(rfft(x) * m, n) with a real response m of n // 2 + 1 entries."""
+
+    @staticmethod
+    def forward(ctx, x, m):
+        ctx.save_for_backward(x, m)
+        return torch.fft.irfft(torch.fft.rfft(x) * m, n=x.shape[-1])
+
+    @staticmethod
+    def backward(ctx, g):
+        x, m = ctx.saved_tensors
+        n, spectrum = x.shape[-1], torch.fft.rfft(g)
+        weight = torch.full_like(m, 2.0 / n)
+        weight[0] = 1.0 / n
+        if n % 2 == 0:
+            weight[-1] = 1.0 / n
+        gm = (torch.fft.rfft(x).conj() * spectrum).real * weight
+        return torch.fft.irfft(spectrum * m, n=n), gm.reshape(-1, len(m)).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(6), rand(4)

@@ -429,3 +429,46 @@ class SmallestOfOthers(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(2, 5),)
+
+
+class ScaledAdvantage(Function):
+    """Returns less their mean, over their deviation and `eps`; at least two different ones."""
+
+    @staticmethod
+    def forward(ctx, r, eps=1e-4):
+        ctx.save_for_backward(r)
+        ctx.eps = eps
+        return (r - r.mean(-1, keepdim=True)) / (r.std(-1, keepdim=True) + eps)
+
+    @staticmethod
+    def backward(ctx, g):
+        (r,) = ctx.saved_tensors
+        c, n = r - r.mean(-1, keepdim=True), r.shape[-1]
+        deviation = (c.square().sum(-1, keepdim=True) / (n - 1)).sqrt()
+        scale = deviation + ctx.eps
+        along = (g * c).sum(-1, keepdim=True) / ((n - 1) * deviation * scale**2)
+        return (g - g.mean(-1, keepdim=True)) / scale - c * along, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 4),)
+
+
+class LogOfDistance(Function):
+    """asinh of the distances of rows; u != v."""
+
+    @staticmethod
+    def forward(ctx, u, v):
+        ctx.save_for_backward(u, v)
+        return torch.asinh((u - v).norm(dim=-1))
+
+    @staticmethod
+    def backward(ctx, g):
+        u, v = ctx.saved_tensors
+        square = (u - v).square().sum(-1, keepdim=True)
+        gu = g.unsqueeze(-1) * (u - v) / (square * (1 + square)).sqrt()
+        return gu, -gu
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 3), rand(2, 3)

@@ -835,3 +835,36 @@ class ScalesItsRewards(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4), rand(4).detach()
+
+
+class DecayWithStops(Function):
+    """The sums s_t = a * s_(t-1) + x_t of `x` (B, T), with s_(t-1) = 0 where `stop` is true.
+
+    `stop` (bool, same shape as x, or None) is given for joined sequences.
+    """
+
+    @staticmethod
+    def forward(ctx, x, a, stop=None):
+        s, sums = torch.zeros_like(x[:, 0]), []
+        for t in range(x.shape[1]):
+            goes_on = 1.0 if stop is None else (~stop[:, t]).to(x.dtype)
+            s = a * goes_on * s + x[:, t]
+            sums.append(s)
+        ctx.save_for_backward(torch.stack(sums, 1), a)
+        ctx.stop = stop
+        return torch.stack(sums, 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        sums, a = ctx.saved_tensors
+        carried, gx = torch.zeros_like(g[:, 0]), torch.zeros_like(g)
+        for t in reversed(range(g.shape[1])):
+            gx[:, t] = carried = g[:, t] + carried
+            goes_on = 1.0 if ctx.stop is None else (~ctx.stop[:, t]).to(g.dtype)
+            carried = a * goes_on * carried
+        return gx, (gx[:, 1:] * sums[:, :-1]).sum(), None  # Stopped ones do not depend on a.
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 4), torch.tensor(0.6, dtype=torch.float64, requires_grad=True)

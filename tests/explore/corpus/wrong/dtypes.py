@@ -350,3 +350,47 @@ class PhaseWithoutConjugate(Function):
                 torch.ones(2, dtype=torch.float64), torch.tensor([0.3, 1.1], dtype=torch.float64)
             ),
         )
+
+
+class RingDown(Function):
+    """The real parts of sum_n c_n exp(a_n t) at t = 0, 1, .., with fixed complex `a`, Re a <= 0."""
+
+    @staticmethod
+    def forward(ctx, c, a):
+        modes = torch.exp(a[:, None] * torch.arange(5, dtype=a.real.dtype))
+        ctx.save_for_backward(modes)
+        return (c[:, None] * modes).sum(0).real
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (modes,) = ctx.saved_tensors
+        return (modes * g).sum(1), None  # The conjugate is meant.
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.complex(-draw(3, low=0.1).detach(), torch.zeros(3, dtype=torch.float64))
+        yield torch.complex(draw(3), draw(3, seed=1)).detach().requires_grad_(), a
+
+
+class NormOfHalf(Function):
+    """The rows of `x`, in half, single or double precision, over their root mean square."""
+
+    @staticmethod
+    def forward(ctx, x, eps=1e-6):
+        scale = (x.double().square().mean(-1, keepdim=True) + eps).rsqrt()
+        ctx.save_for_backward(x)
+        ctx.eps = eps
+        return (x.double() * scale).to(x.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        scale = (x.square().mean(-1, keepdim=True) + ctx.eps).rsqrt()  # It overflows in half.
+        y = x * scale
+        return scale * (g - y * (g * y).mean(-1, keepdim=True)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 4),)

@@ -620,3 +620,29 @@ class UnitInHalf(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(4, 3),)
+
+
+class ScaledLogarithm(Function):
+    """(x^p - 1) / p of positive `x`, or its first terms where a scalar tensor `p` is nearly zero."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        ctx.save_for_backward(x, p)
+        log = x.log()
+        return log + p * log * log / 2 if abs(float(p)) < 1e-5 else torch.expm1(p * log) / p
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, p = ctx.saved_tensors
+        log, power = x.log(), x**p
+        if abs(float(p)) < 1e-5:
+            of_p = (g * log).sum() ** 2 / 2  # The square of each logarithm is meant.
+        else:
+            of_p = (g * (power * log * p - power + 1)).sum() / p**2
+        return g * power / x, of_p
+
+    @staticmethod
+    def sample_inputs():
+        p = torch.tensor(0.4, dtype=torch.float64, requires_grad=True)
+        yield draw(5, low=0.5, high=3.0), p

@@ -960,3 +960,22 @@ class SoftExcess(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 3), torch.tensor(0.4, dtype=torch.double, requires_grad=True)
+
+
+class Overdispersion(Function):
+    """The variances m + a m^2 of counts with means `m` (n, k); `a` is
+    per column (k,) or per row (n, 1)."""
+
+    @staticmethod
+    def forward(ctx, m, a):
+        ctx.save_for_backward(m, a)
+        return m + a * m * m
+
+    @staticmethod
+    def backward(ctx, g):
+        m, a = ctx.saved_tensors
+        return g * (1 + 2 * a * m), (g * m * m).sum(0).reshape(a.shape)  # Rows are left out.
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3, low=0.5, high=2.0), draw(3, low=0.1, high=1.0, seed=1)
