@@ -623,7 +623,7 @@ class UnitInHalf(Function):
 
 
 class ScaledLogarithm(Function):
-    """(x^p - 1) / p of positive `x`, or its first terms where a scalar tensor `p` is nearly zero."""
+    """(x^p - 1) / p of positive `x`, or its first terms where a scalar `p` is nearly zero."""
 
     @staticmethod
     def forward(ctx, x, p):
