@@ -97,20 +97,23 @@ def lost_digits(
 def lost_beside_steps(checkable: Checkable, variant: Variant, seed: int) -> Outcome | None:
     """Return GT601 where a gradient in float32 has fewer digits than the steps of forward leave."""
     if variant.keeps_digits:
-        return lost_digits(checkable, variant.point, seed, beside_steps=True)
-    return _lost_most(checkable, variant.point, seed)
+        lost = lost_digits(checkable, variant.point, seed, beside_steps=True)
+        if lost is not None:
+            return lost
+    most = np.inf if variant.keeps_digits else _NO_DIGITS
+    return _lost_most(checkable, variant.point, seed, most)
 
 
-def _lost_most(checkable: Checkable, point: Point, seed: int) -> Outcome | None:
+def _lost_most(checkable: Checkable, point: Point, seed: int, most: float) -> Outcome | None:
     """Return GT601 where a gradient in float32 has an error as of float16 in most of its entries.
 
-    None where the steps of forward in float32 leave as few digits.
+    None where the steps of forward in float32 leave as few digits, and for an error above `most`.
     """
     exact = gradients_in_double(checkable, point, seed)
     recorded = exact_gradients(checkable, point, seed) if exact else {}
     for at, found in returned_gradients(checkable, point, seed).items():
         error, own = (_usual_error(each, exact.get(at)) for each in (found, recorded.get(at)))
-        if found.dtype == np.float32 and max(_FEW_DIGITS, _MORE_ERROR * own) < error < _NO_DIGITS:
+        if found.dtype == np.float32 and max(_FEW_DIGITS, _MORE_ERROR * own) < error < most:
             name = point.names[at]
             flaw = Flaw(
                 message=f"gradient of `{name}` in float32 has a relative error of {error:.1e} in "

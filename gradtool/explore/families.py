@@ -60,6 +60,7 @@ from gradtool.explore.reading.source import (
     trees,
     words,
 )
+from gradtool.explore.reading.stated_values import statements
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.stale import nearby_numbers, other_indices
 from gradtool.explore.variants.axis_groups import tied_axes
@@ -72,6 +73,7 @@ from gradtool.explore.variants.indices import (
     at_the_end,
     crowded,
     equal_keys,
+    far_places,
     from_the_end,
     ignored,
     matched,
@@ -83,6 +85,7 @@ from gradtool.explore.variants.indices import (
     unsorted,
     without_last,
 )
+from gradtool.explore.variants.intervals import filled
 from gradtool.explore.variants.invariances import offset, rescaled
 from gradtool.explore.variants.leading import leading
 from gradtool.explore.variants.less_special import learned, less_special, turned, uneven
@@ -212,6 +215,10 @@ def _of_arguments(
         "crowded groups": lambda: _unless(
             not axes.keeps_bytes, crowded(point, extents(point, axes, draws("crowded")))
         ),
+        "far places": lambda: _unless(
+            not axes.keeps_bytes,
+            far_places(function, extents(point, axes, draws("far places"))),
+        ),
         # Many points that are close together make a matrix singular.
         "spread constants": lambda: _unless(
             solves(function), spread(point, points, axes, draws("spread"))
@@ -266,6 +273,7 @@ def _options(checkable: Checkable, full: Point, points: Sequence[Point]) -> Opti
         axis_counts=axis_counts(function),
         may_be_infinite=speaks_of_infinity(said.docstrings),
         grows_guards=iteration is None,
+        positive={each.name for each in statements(said.docstrings, set(full.names)) if each.name},
     )
 
 
@@ -460,6 +468,7 @@ def beside_values(
             beyond_guards(point, guards(function), draws("guards")),
         ),
         "ends of the range": lambda: ends(function, point),
+        "stated intervals": lambda: filled(wording(function).docstrings, full),
         "large means": lambda: offset(checkable, point),
         "limits": lambda: moved_limits(full, branches),
         "centers": lambda: at_centers(full, branches),

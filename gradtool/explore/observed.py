@@ -247,7 +247,10 @@ def recorded_gradients(
 
 
 def cotangents_of(seen: Observation, seed: int) -> Cotangents:
-    """A cotangent of ones of either sign for each output that has a graph."""
+    """A cotangent of numbers of either sign for each output that has a graph.
+
+    Those of complex outputs have an imaginary part, which shows whether a conjugate is missing.
+    """
     return _cotangents(
         seed,
         tuple(
@@ -264,7 +267,12 @@ def _cotangents(
     seed: int, outputs: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
 ) -> Cotangents:
     rng = generator(seed, "explored")
-    return [each and signed(rng, each[0]).astype(each[1]) for each in outputs]
+    return [each and _cotangent(rng, *each) for each in outputs]
+
+
+def _cotangent(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    real = signed(rng, shape)
+    return (real + 1j * signed(rng, shape) if dtype.kind == "c" else real).astype(dtype)
 
 
 def is_finite(gradient: Array | None) -> bool:

@@ -17,9 +17,9 @@ from gradtool.cases.inference.shapes.annotated import in_annotations
 _AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
 _STATED = re.compile(
     r"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:| are| have)?"
-    r"(?:(?<=:)[^().:;]{0,32}\b(?:shape|size|tensor|matrix|vector|array)s?\b)?"
+    r"(?:(?<=:)[^().:;]{0,32}\b(?:shape|size|tensor|matrix|vector|array|scalar)s?\b,?)?"
     r"(?: (?:is|has|of|with)\b)?(?:\s(?:one )?(?:per|for each|for every) \w+)?"
-    rf"(?: (?:a |the )?(?:shape|size)s?\b)?\s*`*{_AXES}"
+    rf"(?: (?:a |the )?(?:shape|size)s?\b)?\s*`*{_AXES}(?!\s*\*)"
 )
 """Matches ``x (B, T)``, ``x: (B, (K - 1) * d)``, ``q, k: (B, L, d)`` and ``a and b, each (C,)``.
 
@@ -197,6 +197,8 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
         alike = [each for each in listed if is_common and each in names]
         stated = (match[4], *_others(text, match.end(), {*names} - {name}))
         shapes = [shape for each in stated for shape in _shapes(each)]
+        if re.search(rf"\b{_ONE_NUMBER}\b[^()]*,", text[match.end(2) : match.start(4)]):
+            shapes.append(())
         shapes += _stacked(text, match.end(), shapes[-1], {*names})
         if _are_shapes(shapes):
             given = [each for each in (*alike, name) if each in names]

@@ -22,6 +22,7 @@ from gradtool.explore.reading.inequalities import Inequality, inequalities
 from gradtool.explore.reading.mirrored import mirrored
 from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
+from gradtool.explore.reading.wording.roles import ignored_labels
 from gradtool.explore.reading.wording.entries import speaks_of_distinct, speaks_of_varied
 from gradtool.explore.traits import is_permutation_along
 
@@ -101,13 +102,17 @@ def _stated(text: str, shapes: Shapes, cases: Sequence[Point]) -> list[Constrain
     """The constraints on the values of those arguments of which no statement fails at a case."""
     names = {name for each in cases for name in each.names}
     found = [*statements(text, names), *levels(text, names)]
-    stated = [(each.name, _as_constraint(each, shapes)) for each in found]
+    marks = sorted(ignored_labels(text))
+    stated = [(each.name, _as_constraint(each, shapes, marks)) for each in found]
     broken = {name for name, holds in stated if not all(map(holds, cases))}
     return [holds for name, holds in stated if name not in broken]
 
 
-def _as_constraint(statement: Statement, shapes: Shapes) -> Constraint:
-    """The constraint of a statement about one argument, or about all tensors with a gradient."""
+def _as_constraint(statement: Statement, shapes: Shapes, marks: Sequence[int]) -> Constraint:
+    """The constraint of a statement about one argument, or about all tensors with a gradient.
+
+    It does not hold of labels that are `marks`.
+    """
 
     def holds(point: Point) -> bool:
         values = _named(point)
@@ -116,9 +121,14 @@ def _as_constraint(statement: Statement, shapes: Shapes) -> Constraint:
             given = [values[statement.name]] if statement.name in values else []
         else:
             given = [point.values[at] for at in sorted(point.tracked)]
-        return all(_is_like(each, statement, known) for each in given)
+        return all(_is_like(_without(marks, each), statement, known) for each in given)
 
     return holds
+
+
+def _without(marks: Sequence[int], given: Any) -> Any:
+    is_label = isinstance(given, np.ndarray) and given.dtype.kind == "i"
+    return given[~np.isin(given, marks)] if is_label and marks else given
 
 
 def _in_order(case: Point, methods: Sequence[ast.AST]) -> Iterator[Constraint]:

@@ -37,6 +37,9 @@ def documented(checkable: Checkable, point: Point, rng: np.random.Generator) -> 
         yield _with_axis(point, chosen, rng)
     for chosen in in_front[-1:]:
         yield _with_axis(point, chosen, rng, count=2)
+    alike = _of_one_shape(point, sorted(is_free), said.of_any_shape(point.names))
+    if alike:
+        yield _with_axis(point, alike, rng)
     last = said.with_any_last_axes(point.names)
     trailing = [at for at in sorted(is_free) if point.names[at] in last]
     for chosen in _alone_and_of_one_rank(point, trailing):
@@ -77,6 +80,14 @@ def _alike_in_front(point: Point, places: Sequence[int]) -> list[int]:
             and point.values[at].shape[:-1] == first.shape[:-1]
         )
     ]
+
+
+def _of_one_shape(point: Point, places: Sequence[int], names: Collection[str]) -> list[int]:
+    """The first of some tensors that is among `names`, and all that have its shape."""
+    first = next((at for at in places if point.names[at] in names), None)
+    if first is None:
+        return []
+    return [at for at in places if point.values[at].shape == point.values[first].shape]
 
 
 def _beside(

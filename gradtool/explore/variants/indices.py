@@ -21,6 +21,7 @@ from gradtool.explore.reading.names import is_axis, is_count, is_order
 from gradtool.explore.reading.source import ends_of_ranges, forward_nodes
 from gradtool.explore.reading.views import viewed, wholes
 from gradtool.explore.reading.wording import wording
+from gradtool.explore.reading.wording.roles import ignored_labels
 from gradtool.explore.traits import (
     is_offsets,
     is_permutation,
@@ -182,6 +183,17 @@ def at_the_end(function: Any, point: Point) -> Iterator[Variant]:
                 yield Variant(made, f"`{name}` contains {extent - 1}")
 
 
+def far_places(function: Any, longer: Iterable[Variant]) -> Iterator[Variant]:
+    """Yield variants of indices that a byte cannot hold, of tensors that are long enough."""
+    for variant in longer:
+        if any(
+            max(array.shape, default=0) > _LARGEST_IN_A_BYTE
+            for _, array in variant.point.continuous()
+        ):
+            for made in at_the_end(function, variant.point):
+                yield replace(made, change=f"{variant.change}, and {made.change}")
+
+
 def _with_place(array: Array, place: int) -> Array:
     """The indices with another one in the place of one that occurs again, if there is one."""
     values, counts = np.unique(array, return_counts=True)
@@ -325,10 +337,20 @@ def unsorted(point: Point, names: Collection[str], rng: np.random.Generator) -> 
 
 
 def ignored(function: Any, point: Point) -> Iterator[Variant]:
-    """Yield variants in which some labels are the number that forward compares them with.
+    """Yield variants in which some labels are a number that stands for none.
+
+    A docstring says so, or forward compares the labels with it.
 
     Either the labels change or, as backward may know the number of the case by heart, the number.
     """
+    for mark in sorted(ignored_labels(wording(function).docstrings)):
+        for at, array in point.arrays():
+            if array.dtype.kind == "i" and array.size > 1 and mark not in array:
+                marked = array.copy()
+                marked.reshape(-1)[::2] = mark
+                yield Variant(
+                    point.having({at: marked}), f"some entries of `{point.names[at]}` are {mark}"
+                )
     for label, mark in sorted(_compared(function)):
         at, by = (point.names.index(each) if each in point.names else -1 for each in (label, mark))
         if at not in point.tensors or by not in point.plain or point.values[at].dtype.kind != "i":

@@ -25,10 +25,10 @@ def asymmetric(
         rng: For the difference between the triangles.
     """
     for at, array in point.continuous():
-        is_symmetric = any(trait.name == "symmetric" for trait in traits(array))
-        if is_symmetric and (at not in point.tracked or is_general(at)):
+        found = {trait.name for trait in traits(array)} & {"symmetric", "Hermitian"}
+        if found and (at not in point.tracked or is_general(at)):
             skew = np.triu(rng.uniform(0.1, 0.3, array.shape), 1) * np.abs(array).max()
-            change = f"`{point.names[at]}` is not symmetric"
+            change = f"`{point.names[at]}` is not {found.pop()}"
             yield Variant(point.having({at: array + skew}), change)
 
 

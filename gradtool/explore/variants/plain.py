@@ -70,6 +70,7 @@ class Options(msgspec.Struct, frozen=True, eq=False):
         natural: Names of integers that are never negative: choices by number, and loop counts.
         may_be_infinite: Docstrings speak of bounds that are infinite.
         grows_guards: A small number that guards a division may be larger.
+        positive: Names of what a docstring calls positive: there, a guard may be of any size.
     """
 
     words: Mapping[str, Sequence[str]] = {}
@@ -88,6 +89,7 @@ class Options(msgspec.Struct, frozen=True, eq=False):
     natural: Collection[str] = ()
     may_be_infinite: bool = False
     grows_guards: bool = False
+    positive: Collection[str] = ()
 
 
 def plain(
@@ -156,7 +158,9 @@ def _values(point: Point, at: int, known: Options) -> Iterator[Any]:
     """Yield other values that one argument may have, by what is known of it."""
     name, value = point.names[at], point.values[at]
     if is_kept(name, value):
-        if known.grows_guards and _is_small_guard(point, at):
+        if known.grows_guards and _is_small_guard(
+            point, at, least=0.0 if name in known.positive else _LEAST_GUARD
+        ):
             yield _LARGEST_GUARD
         return
     if name in known.fixed:
@@ -240,9 +244,9 @@ def is_kept(name: str, value: Any) -> bool:
     return names.is_kept(name)
 
 
-def _is_small_guard(point: Point, at: int) -> bool:
+def _is_small_guard(point: Point, at: int, least: float) -> bool:
     value = point.values[at]
-    is_small = type(value) is float and _LEAST_GUARD <= value < _LARGEST_GUARD
+    is_small = type(value) is float and least <= value < _LARGEST_GUARD
     return is_small and names.is_epsilon(point.names[at])
 
 

@@ -8,6 +8,7 @@ several cotangents and points, names the mistake.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -18,6 +19,9 @@ from gradtool.verify.diagnosis.patience import patiently
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Alteration
 from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
+
+_CHOICES = frozenset({"fmax", "fmin", "max", "maximum", "min", "minimum", "where"})
+"""Functions whose result is one of their operands, entry by entry."""
 
 _OF_A_FACTOR = frozenset({"held", "kept", "other", "turns", "unscaled", "exchanged", "swapped"})
 """Kinds of alterations by which a gradient may be off by a factor."""
@@ -50,6 +54,32 @@ def altered_forward(
     except Exception:  # The user's code may raise anything at another point.
         return None
     return _explanation(made, "backward" if explains_all else f"the gradient of `{name}`")
+
+
+def chosen_operand(
+    derivatives: Derivatives, recorded: Examinable | None, comparison: Comparison, name: str
+) -> Explanation | None:
+    """The sentence that names the operand of a minimum or such whose gradient is zero.
+
+    A gradient that is zero everywhere may be that of the one operand, as of what is clamped.
+    """
+    if recorded is None:
+        return None
+    looks = Looks(derivatives, (comparison.argument,))
+    try:
+        every = recorded.alterations(looks.first.primals)
+        chosen = [made for made in every if _chooses_operand(made)]
+        made = _explaining(looks, recorded, chosen)
+    except Exception:  # The user's code may raise anything at another point.
+        return None
+    return None if made is None else _explanation(made, f"the gradient of `{name}`")
+
+
+def _chooses_operand(made: Alteration) -> bool:
+    match ast.parse(made.code, mode="eval").body if made.kind == "other" else None:
+        case ast.Call(func=ast.Attribute(attr=name), args=operands) if name in _CHOICES:
+            return made.other in map(ast.unparse, operands)
+    return False
 
 
 def altered_forward_of_jvp(looks: Looks, recorded: Examinable) -> Explanation | None:

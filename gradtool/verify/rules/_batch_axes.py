@@ -36,6 +36,9 @@ def is_of_batch(subject: Subject, axes: Axes, of_outputs: Axes) -> bool:
     """
     argument, axis = next(iter(axes))
     extent = subject.first.primals[argument].shape[axis]
+    outputs = subject.first.forward.outputs
+    if any(np.shape(outputs[i])[other] != extent for i, other in of_outputs):
+        return False  # As of a window, or of differences.
     return (
         extent == 1
         or all(_is_alone(subject, axes, of_outputs, kept) for kept in (0, extent - 1))

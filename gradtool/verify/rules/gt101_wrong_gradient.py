@@ -92,7 +92,7 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.convex_hull import Tie
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.tolerance import default_rtol
-from gradtool.verify.diagnosis.altered_forward import altered_forward
+from gradtool.verify.diagnosis.altered_forward import altered_forward, chosen_operand
 from gradtool.verify.diagnosis.bounds_of_forward import bounding_step
 from gradtool.verify.diagnosis.constants import truncated_constant
 from gradtool.verify.diagnosis.diagnosis import diagnose
@@ -278,7 +278,9 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
     elif is_fraction:
         at, recorded = subject.given.at, subject.recorded
         step = altered_forward(at, recorded, comparison, name, is_factor=True)
-    elif not diagnosis.is_partial and not diagnosis.is_description:
+    elif diagnosis.is_description:
+        step = chosen_operand(subject.given.at, subject.recorded, comparison, name)
+    elif not diagnosis.is_partial:
         return diagnosis.hint
     if step is not None and step.is_plain:
         return step

@@ -18,7 +18,12 @@ from gradtool.verify.thresholds.edits import NOTED_MOST_ENTRIES
 Value = Any
 """An array, which is a copy, or a number."""
 
-_ENDS = {"first": slice(0, 1), "last": slice(-1, None), "inner": slice(1, -1)}
+_ENDS: dict[str, Any] = {
+    "first": slice(0, 1),
+    "last": slice(-1, None),
+    "first and last": [0, -1],
+    "inner": slice(1, -1),
+}
 
 _NOTED = (
     ast.Attribute | ast.BinOp | ast.Call | ast.Constant | ast.IfExp | ast.Name | ast.Subscript

@@ -14,8 +14,14 @@ _SUMMED = re.compile(r"\.sum_to_size\(\*?(\w+)\.(?:shape|size\(\))")
 
 _NAMES_LAST_AXIS = re.compile(r"(\(|dim=|, )-1\b|\bi?[rh]?fft\(")
 
-_LEADING = re.compile(r"\b(\w+)`*:?\s*\(\s*(?:\.\.\.|\*)\s*,")
-"""Matches ``x (..., n)`` and ``x: (*, n)``, a shape with any number of leading axes."""
+_LEADING = re.compile(
+    r"\b(\w+)`*:?(?: (?:is|has|of|with))?(?: (?:a |the )?shape)?\s*\(\s*(?:\.\.\.|\*)\s*,"
+)
+"""Matches ``x (..., n)`` and ``x of shape (*, n)``, with any number of leading axes."""
+
+_ANY_SHAPE = re.compile(
+    r"\b(any|arbitrary|whatever) (\w+ )?(shape|rank|number of (axes|dims|dimensions))\b", re.I
+)
 
 _TRAILING = re.compile(r"\b(\w+)`*:?\s*\([\w\s,]+,\s*(?:\.\.\.|\*\w*)\s*\)")
 """Matches ``x (n, c, ...)`` and ``x: (n, c, *spatial)``, a shape with any number of last axes."""
@@ -83,6 +89,14 @@ class OnAxes(Texts):
         named = set(_LEADING.findall(self.docstrings)) & set(names)
         is_any = _ANY_LEADING.search(self.docstrings) or _LAST_AXIS.search(self.docstrings)
         return None if not named and is_any else named
+
+    def of_any_shape(self, names: Collection[str]) -> set[str]:
+        """The arguments that a docstring says to have any shape; all `names` if it names none."""
+        found = _ANY_SHAPE.search(self.docstrings)
+        if found is None:
+            return set()
+        clause = re.split(r"[.;\n]", self.docstrings[: found.start()])[-1]
+        return set(re.findall(r"\w+", clause)) & set(names) or set(names)
 
     @property
     def speaks_of_batches(self) -> bool:

@@ -46,6 +46,19 @@ _ALL_LEARNED = re.compile(
 """Matches ``both networks train``: no tensor is a constant."""
 
 
+_IGNORED = re.compile(
+    r"(?<![\w.,-])(-\d+)\b[^.;,]{0,24}\b(?:ignor|skip|pad|unlabel|missing|mask|left out)\w*"
+    r"|\b(?:ignor|skip|pad|unlabel|missing|mask)\w*[^.;,]{0,24}(?<![\w.,-])(-\d+)\b",
+    re.I,
+)
+"""Matches ``label -1 is ignored`` and ``padded with -1``."""
+
+
+def ignored_labels(text: str) -> set[int]:
+    """The negative integers that a text says to stand for no label or place."""
+    return {int(one or other) for one, other in _IGNORED.findall(text)}
+
+
 class OnRoles(Texts):
     """Statements about what an argument is for."""
 

@@ -50,6 +50,18 @@ def _beside(node: ast.expr) -> Iterator[ast.expr]:
                     yield ast.Subscript(value, ast.Tuple(others, ast.Load()), ast.Load())
 
 
+def ones_for_variables(backward: Backward) -> Iterator[Repair]:
+    """Put one in the place of a variable that is another number."""
+    for node, around in backward.places:
+        value = backward.values.get(node)
+        if (
+            isinstance(node, ast.Name | ast.Attribute)
+            and type(value) in (int, float)
+            and value != 1
+        ):
+            yield Repair(node, ast.Constant(1), around, is_factor=True)
+
+
 def numbers_of_calls(backward: Backward) -> Iterator[Repair]:
     """Put another number in the place of one that several calls of a function share.
 

@@ -13,7 +13,7 @@ from gradtool.adapters.common.alterations.backward.repair import Repair, made_by
 from gradtool.adapters.common.alterations.shown_code import shortened
 from gradtool.adapters.common.alterations.trees import parsed
 
-_ENDS = ("first", "last", "inner")
+_ENDS = ("first", "last", "first and last", "inner")
 _TWICE_AND_HALF = {2.0: "doubled", 0.5: "halved"}
 
 
@@ -40,6 +40,17 @@ def factors_of_variables(backward: Backward) -> Iterator[Repair]:
         if isinstance(node, ast.Name) and not isinstance(around, ast.Compare)
     ]
     yield from made_by(backward.held.factors, variable, is_factor=True)
+
+
+def factors_of_terms(backward: Backward) -> Iterator[Repair]:
+    """Multiply or divide a call in a sum or difference by a variable."""
+    terms = [
+        (node, around)
+        for node, around in backward.places
+        if isinstance(around, ast.BinOp) and isinstance(around.op, ast.Add | ast.Sub)
+        if isinstance(node, ast.Call)
+    ]
+    yield from made_by(backward.held.factors, terms)
 
 
 def extents_of_numbers(backward: Backward) -> Iterator[Repair]:

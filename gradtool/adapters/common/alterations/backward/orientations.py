@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gradtool.adapters.common.alterations.backward.known_backward import Backward
 from gradtool.adapters.common.alterations.backward.repair import Repair, made_by
+from gradtool.adapters.common.alterations.shown_code import shortened
 from gradtool.adapters.common.alterations.trees import parsed
 
 _TRANSPOSES = {"T": "H", "mT": "mH", "H": "T", "mH": "mT"}
@@ -76,6 +77,27 @@ def without_gaps(node: ast.expr) -> Iterator[ast.expr]:
             limit = f"({ast.unparse(d)}).unsqueeze(-1)"
             code = f"{module}.where(({matrix}) == 0, {limit}, {matrix})"
             yield parsed(code)
+
+
+def doubled_pairs(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the sums of all pairs of a vector's entries in the place of its doubled entries."""
+    match node:
+        case ast.BinOp(left=ast.Constant(value=2 | 2.0), op=ast.Mult(), right=ast.Subscript() as x):
+            yield from _formed(("{x} + {x}.mT",), x)
+
+
+def halved_diagonals(backward: Backward) -> Iterator[Repair]:
+    """Halve only the diagonal of a matrix, and not all of it."""
+    for node in backward.nodes:
+        match node:
+            case (
+                ast.BinOp(left=ast.Constant(value=0.5), op=ast.Mult(), right=whole)
+                | ast.BinOp(left=whole, op=ast.Mult(), right=ast.Constant(value=0.5))
+                | ast.BinOp(left=whole, op=ast.Div(), right=ast.Constant(value=2 | 2.0))
+            ) if (value := backward.array(node)) is not None and value.ndim > 1:
+                for made in _formed(("{x} - 0.5 * {x}.diagonal(0, -2, -1).diag_embed()",), whole):
+                    words = f"only the diagonal of `{shortened(ast.unparse(whole))}` halved"
+                    yield Repair(node, made, node, words=words)
 
 
 def _formed(forms: Sequence[str], node: ast.expr) -> Iterator[ast.expr]:

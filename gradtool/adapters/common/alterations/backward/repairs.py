@@ -9,6 +9,7 @@ from gradtool.adapters.common.alterations.backward.constants import (
     multiples,
     nudged_numbers,
     numbers_of_calls,
+    ones_for_variables,
     other_numbers,
     scaled_numbers,
 )
@@ -22,6 +23,7 @@ from gradtool.adapters.common.alterations.backward.entries import (
 from gradtool.adapters.common.alterations.backward.factors import (
     extents_of_numbers,
     factors_of_results,
+    factors_of_terms,
     factors_of_variables,
     halves_and_doubles,
     weighed_ends,
@@ -37,6 +39,8 @@ from gradtool.adapters.common.alterations.backward.operations import (
     terms,
 )
 from gradtool.adapters.common.alterations.backward.orientations import (
+    doubled_pairs,
+    halved_diagonals,
     index_orientations,
     orientations,
     transposes,
@@ -70,9 +74,25 @@ Family = Callable[[Backward], Iterator[Repair]]
 
 
 def repairs(backward: Backward) -> Iterator[Repair]:
-    """Yield the repairs of a backward in the order in which they are tried."""
+    """Yield the repairs of a backward in the order in which they are tried.
+
+    What decides a comparison comes last: where only a few entries are near, almost anything may.
+    """
+    compared = {
+        inner
+        for node in backward.nodes
+        if isinstance(node, ast.Compare)
+        for inner in ast.walk(node)
+        if inner is not node
+    }
+    deferred: list[Repair] = []
     for family in _FAMILIES:
-        yield from family(backward)
+        for repair in family(backward):
+            if repair.node in compared:
+                deferred.append(repair)
+            else:
+                yield repair
+    yield from deferred
 
 
 def _of_each(family: Callable[[ast.expr], Iterator[ast.expr]]) -> Family:
@@ -99,6 +119,8 @@ _FAMILIES: tuple[Family, ...] = (
     bounds_left_out,
     _of_each(exchanged),
     _of_each(products),
+    _of_each(doubled_pairs),
+    halved_diagonals,
     _of_each(transposes),
     conditions,
     _of_each(without_gaps),
@@ -106,6 +128,7 @@ _FAMILIES: tuple[Family, ...] = (
     divisors,
     other_numbers,
     numbers_of_calls,
+    ones_for_variables,
     halves_and_doubles,
     _of_each_with_held(other_variables),
     scaled_numbers,
@@ -123,6 +146,7 @@ _FAMILIES: tuple[Family, ...] = (
     in_two_uses,
     factors_of_variables,
     extents_of_numbers,
+    factors_of_terms,
     swapped_functions,
     moved_factors,
     factor_grafts,

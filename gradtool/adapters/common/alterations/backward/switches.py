@@ -18,6 +18,9 @@ _METHODS: Sequence[tuple[str, str]] = (
     ("sqrt", "rsqrt"),
     ("erf", "erfc"),
     ("floor", "ceil"),
+    ("tril", "triu"),
+    ("argmax", "argmin"),
+    ("cummax", "cummin"),
 )
 """Methods that are taken for each other."""
 
