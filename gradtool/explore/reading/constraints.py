@@ -22,8 +22,8 @@ from gradtool.explore.reading.inequalities import Inequality, inequalities
 from gradtool.explore.reading.mirrored import mirrored
 from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
-from gradtool.explore.reading.wording.roles import ignored_labels
 from gradtool.explore.reading.wording.entries import speaks_of_distinct, speaks_of_varied
+from gradtool.explore.reading.wording.roles import ignored_labels
 from gradtool.explore.traits import is_permutation_along
 
 Constraint = Callable[[Point], bool]
