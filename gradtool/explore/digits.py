@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.observed import exact_gradients, gradients_in_double, returned_gradients
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.wording import wording
 from gradtool.measure.summary import quantile
 from gradtool.results.evidence import scalar
 from gradtool.results.report import Evidence, Verdict
@@ -97,11 +98,9 @@ def lost_digits(
 def lost_beside_steps(checkable: Checkable, variant: Variant, seed: int) -> Outcome | None:
     """Return GT601 where a gradient in float32 has fewer digits than the steps of forward leave."""
     if variant.keeps_digits:
-        lost = lost_digits(checkable, variant.point, seed, beside_steps=True)
-        if lost is not None:
-            return lost
-    most = np.inf if variant.keeps_digits else _NO_DIGITS
-    return _lost_most(checkable, variant.point, seed, most)
+        return lost_digits(checkable, variant.point, seed, beside_steps=True)
+    is_said = wording(checkable.obj).speaks_of_single_precision
+    return _lost_most(checkable, variant.point, seed, np.inf if is_said else _NO_DIGITS)
 
 
 def _lost_most(checkable: Checkable, point: Point, seed: int, most: float) -> Outcome | None:

@@ -343,14 +343,13 @@ def ignored(function: Any, point: Point) -> Iterator[Variant]:
 
     Either the labels change or, as backward may know the number of the case by heart, the number.
     """
-    for mark in sorted(ignored_labels(wording(function).docstrings)):
+    for none in sorted(ignored_labels(wording(function).docstrings)):
         for at, array in point.arrays():
-            if array.dtype.kind == "i" and array.size > 1 and mark not in array:
+            if array.dtype.kind == "i" and array.size > 1 and none not in array:
                 marked = array.copy()
-                marked.reshape(-1)[::2] = mark
-                yield Variant(
-                    point.having({at: marked}), f"some entries of `{point.names[at]}` are {mark}"
-                )
+                marked.reshape(-1)[::2] = none
+                change = f"some entries of `{point.names[at]}` are {none}"
+                yield Variant(point.having({at: marked}), change)
     for label, mark in sorted(_compared(function)):
         at, by = (point.names.index(each) if each in point.names else -1 for each in (label, mark))
         if at not in point.tensors or by not in point.plain or point.values[at].dtype.kind != "i":

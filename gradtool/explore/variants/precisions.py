@@ -45,8 +45,7 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
     if not wording(function).approximates:
         single = _cast(point, doubles, {})
         change = "all tensors are float32"
-        is_said = wording(function).speaks_of_single_precision
-        yield Variant(single, change, keeps_most_digits=True, keeps_digits=is_said)
+        yield Variant(single, change, keeps_most_digits=True)
     drawn = {at: redrawn(point.values[at], rng) * (_LARGE_IN_SINGLE / largest) for at in movable}
     change = "all tensors are float32 and large"
     yield Variant(_cast(point, doubles, drawn), change)

@@ -37,7 +37,8 @@ def is_of_batch(subject: Subject, axes: Axes, of_outputs: Axes) -> bool:
     argument, axis = next(iter(axes))
     extent = subject.first.primals[argument].shape[axis]
     outputs = subject.first.forward.outputs
-    if any(np.shape(outputs[i])[other] != extent for i, other in of_outputs):
+    shapes = {i: each.shape for i, each in enumerate(outputs) if each is not None}
+    if any(shapes[i][other] != extent for i, other in of_outputs):
         return False  # As of a window, or of differences.
     return (
         extent == 1

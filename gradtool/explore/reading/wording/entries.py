@@ -70,7 +70,8 @@ _NEVER_ZERO = re.compile(
     r"|\bnever (be )?zero\b"
     r"|\b(numbers|rows|vectors|entries|inputs|values) (that|which) are not (zero|0)\b"
     r"|\baway from (zero|0|the origin)\b"
-    r"|\boff (the|its) (\w+ )?(axis|axes|poles?|origin)\b|(!=|\u2260) ?0\b|\boff\b[^.;]{0,32}\b(zero|0|origin)\b"
+    r"|\boff (the|its) (\w+ )?(axis|axes|poles?|origin)\b"
+    r"|(!=|\u2260) ?0\b|\boff\b[^.;]{0,32}\b(zero|0|origin)\b"
     r"|\b(no (derivative|gradient)|not (differentiable|defined)|undefined|singular)\b"
     r"[^.;]{0,32}\b(zero|0|origin)\b",
     re.I,

@@ -463,3 +463,26 @@ class RootOfMatrix(Function):
         yield (
             (0.3 * rand(3, 3) + 2 * torch.eye(3, dtype=torch.float64)).detach().requires_grad_(),
         )
+
+
+class GateOnAxis(Function):
+    """Gate (2, 2) on axis `target` of a complex state (2,)*n."""
+
+    @staticmethod
+    def forward(ctx, state, gate, target):
+        ctx.save_for_backward(state, gate)
+        ctx.target = target
+        return torch.tensordot(gate, state.movedim(target, 0), 1).movedim(0, target)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        state, gate = ctx.saved_tensors
+        moved, first = g.movedim(ctx.target, 0), state.movedim(ctx.target, 0)
+        of_state = torch.tensordot(gate.mH, moved, 1).movedim(0, ctx.target)
+        return of_state, moved.reshape(2, -1) @ first.reshape(2, -1).mH, None
+
+    @staticmethod
+    def sample_inputs():
+        state = torch.randn(2, 2, 2, dtype=torch.complex128, requires_grad=True)
+        yield state, torch.randn(2, 2, dtype=torch.complex128, requires_grad=True), 1

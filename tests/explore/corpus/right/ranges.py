@@ -886,3 +886,25 @@ class LinearByInterpolation(Function):
     def sample_inputs():
         points = torch.tensor([0.0, 1.0, 2.5, 4.0], dtype=torch.float64)
         yield rand(4), points, torch.tensor([0.5, 3.0, 1.7], dtype=torch.float64)
+
+
+class DistanceToTorus(Function):
+    """Distances of the points `x` (N, 3) from a circle of radius r; off the axis and the circle."""
+
+    @staticmethod
+    def forward(ctx, x, r=1.0):
+        ctx.save_for_backward(x)
+        ctx.r = r
+        return torch.hypot(x[:, :2].norm(dim=1) - r, x[:, 2])
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        radius = x[:, :2].square().sum(1).sqrt()
+        distance = ((radius - ctx.r) ** 2 + x[:, 2] ** 2).sqrt()
+        along = ((radius - ctx.r) / (distance * radius))[:, None] * x[:, :2]
+        return g[:, None] * torch.cat([along, (x[:, 2] / distance)[:, None]], 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 3), 1.0

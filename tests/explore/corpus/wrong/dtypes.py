@@ -394,3 +394,24 @@ class NormOfHalf(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(3, 4),)
+
+
+class RealScale(Function):
+    """`s` times the sum of |z|^2; z complex, s a real or complex scalar tensor."""
+
+    @staticmethod
+    def forward(ctx, z, s):
+        ctx.save_for_backward(z, s)
+        return s * (z.real**2 + z.imag**2).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        z, s = ctx.saved_tensors
+        power = (z.real**2 + z.imag**2).sum()
+        return 2 * z * (g * s).real, g * power if s.is_complex() else (g * power).real  # s.conj()
+
+    @staticmethod
+    def sample_inputs():
+        z = torch.complex(draw(3), draw(3, seed=1)).detach().requires_grad_()
+        yield z, torch.tensor(0.7, dtype=torch.float64, requires_grad=True)

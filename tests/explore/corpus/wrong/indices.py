@@ -656,3 +656,25 @@ class ContrastOfSampled(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2), draw(2, 3, seed=1), torch.tensor([7, 8]), torch.tensor([1, 2, 3])
+
+
+class EnergyOfKinds(Function):
+    """The sum of scale (N,) times table[kinds]; table (T,) of any length, kinds (N,) in [0, T)."""
+
+    @staticmethod
+    def forward(ctx, table, kinds, scale):
+        chosen = table[kinds]
+        ctx.save_for_backward(kinds.to(torch.int8), scale, chosen)  # Up to 127.
+        ctx.length = len(table)
+        return (chosen * scale).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        kinds, scale, chosen = ctx.saved_tensors
+        places = kinds.long() % ctx.length
+        return g.new_zeros(ctx.length).index_add_(0, places, g * scale), None, g * chosen
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(8), torch.tensor([0, 3, 3, 7, 1]), draw(5, seed=1)

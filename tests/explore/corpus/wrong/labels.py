@@ -582,3 +582,27 @@ class DevianceOfCounts(Function):
     @staticmethod
     def sample_inputs():
         yield draw(3, low=0.5, high=3.0), torch.tensor([2.0, 4.0, 1.0], dtype=torch.double)
+
+
+class SummedEntropy(Function):
+    """Summed cross entropy of logits (N, C) and labels (N,) in [0, C); label -1 is ignored."""
+
+    @staticmethod
+    def forward(ctx, logits, labels):
+        logs = logits.log_softmax(-1)
+        ctx.save_for_backward(logs, labels)
+        picked = logs.gather(1, labels.clamp(min=0)[:, None])[:, 0]
+        return -(picked * (labels >= 0)).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        logs, labels = ctx.saved_tensors
+        gradient = logs.exp()  # Not for rows without a label.
+        rows = (labels >= 0).nonzero().flatten()
+        gradient[rows, labels[rows]] -= 1
+        return g * gradient, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), torch.tensor([0, 2, 1, 1])

@@ -465,3 +465,28 @@ class SolutionWithoutRest(Function):
     @staticmethod
     def sample_inputs():
         yield rand(3, 3), rand(3)
+
+
+class QuadraticOfState(Function):
+    """Re <psi, O psi> of a complex state psi (d,) and any square complex operator `o` (d, d)."""
+
+    @staticmethod
+    def forward(ctx, psi, o):
+        product = o @ psi
+        ctx.save_for_backward(psi, product)
+        return torch.vdot(psi, product).real
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        psi, product = ctx.saved_tensors
+        return 2 * g * product, g * torch.outer(psi, psi.conj())  # Of a Hermitian one.
+
+    @staticmethod
+    def sample_inputs():
+        real = torch.randn(
+            2, 3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+        )
+        psi = torch.complex(real[0, 0, 0], real[1, 0, 0]).requires_grad_()
+        o = torch.complex(real[0, 1], real[1, 1])
+        yield psi, o + o.mH

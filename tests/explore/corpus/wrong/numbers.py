@@ -646,3 +646,25 @@ class ScaledLogarithm(Function):
     def sample_inputs():
         p = torch.tensor(0.4, dtype=torch.float64, requires_grad=True)
         yield draw(5, low=0.5, high=3.0), p
+
+
+class SlopeByDifference(Function):
+    """1 / (r^2 + a) for positive `r` in float32 or float64, with a slope from two values."""
+
+    @staticmethod
+    def forward(ctx, r, a):
+        ctx.save_for_backward(r)
+        ctx.a = a
+        return 1 / (r**2 + a)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (r,) = ctx.saved_tensors
+        step = 1e-6  # Too small for float32.
+        ends = (1 / ((r + sign * step) ** 2 + ctx.a) for sign in (1, -1))
+        return g * (next(ends) - next(ends)) / (2 * step), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(6, low=1.0, high=2.0), 1.1

@@ -810,3 +810,50 @@ class BandWithoutSign(Function):
         x = torch.tensor([0.01, -0.02, 0.005, -0.01], dtype=torch.float64, requires_grad=True)
         y = torch.tensor([0.0, 0.01, -0.01, 0.02], dtype=torch.float64)
         yield x, y, torch.tensor([1.2, -0.7, 0.4, -1.5], dtype=torch.float64), 0.2
+
+
+class OnPeriodicGrid(Function):
+    """The charges `q` (P,) at the places `x` (P,) in [0, n), shared by the two next of n cells."""
+
+    @staticmethod
+    def forward(ctx, x, q, n):
+        cell = x.floor().long()
+        part = x - cell
+        grid = torch.zeros(n, dtype=x.dtype)
+        grid.index_add_(0, cell % n, q * (1 - part))
+        grid.index_add_(0, (cell + 1) % n, q * part)
+        ctx.save_for_backward(cell, part, q)
+        ctx.n = n
+        return grid
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        cell, part, q = ctx.saved_tensors
+        left, right = g[cell], g[(cell + 1).clamp(max=ctx.n - 1)]  # The first one follows.
+        return q * (right - left), left * (1 - part) + right * part, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, low=0.3, high=4.5), draw(5, seed=1), 8
+
+
+class UnitBeyondGuard(Function):
+    """x / sqrt(|x|^2 + eps) for `x` (N, 3); eps > 0."""
+
+    @staticmethod
+    def forward(ctx, x, eps=1e-12):
+        length = (x.square().sum(-1, keepdim=True) + eps).sqrt()
+        ctx.save_for_backward(x, length)
+        return x / length
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, length = ctx.saved_tensors
+        unit = x / x.norm(dim=-1, keepdim=True)  # The guard is left out.
+        return (g - unit * (unit * g).sum(-1, keepdim=True)) / length, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), 1e-12

@@ -979,3 +979,71 @@ class Overdispersion(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 3, low=0.5, high=2.0), draw(3, low=0.1, high=1.0, seed=1)
+
+
+class LogCosh(Function):
+    """Logarithms of cosh(pred - target), which have any equal shape; reduction 'mean' or 'sum'."""
+
+    @staticmethod
+    def forward(ctx, pred, target, reduction="mean"):
+        difference = pred - target
+        ctx.save_for_backward(difference)
+        ctx.reduction = reduction
+        found = difference.cosh().log()
+        return found.mean() if reduction == "mean" else found.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (difference,) = ctx.saved_tensors
+        slope = g * difference.tanh()
+        if ctx.reduction == "mean":
+            slope = slope / len(difference)  # Of a list alone.
+        return slope, -slope, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(6), draw(6, seed=1), "mean"
+
+
+class ScaledPotentials(Function):
+    """`v` (B, N) times q: a scalar tensor, (N,) or (B, 1)."""
+
+    @staticmethod
+    def forward(ctx, v, q):
+        ctx.save_for_backward(v, q)
+        return v * q
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        v, q = ctx.saved_tensors
+        product = g * v
+        if q.shape == v.shape[-1:]:
+            return g * q, product.sum(0)
+        return g * q, product.sum().expand(q.shape)  # Of a scalar only.
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+        yield draw(3, 4), draw(4, seed=1)
+
+
+class BiasedSine(Function):
+    """sin(x + b), `x` of shape (*, D) and `b` of shape (D,)."""
+
+    @staticmethod
+    def forward(ctx, x, b):
+        ctx.save_for_backward(x, b)
+        return (x + b).sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, b = ctx.saved_tensors
+        gx = g * (x + b).cos()
+        gb = gx.sum(0)
+        return gx, gb if gb.dim() == 1 else gb[-1]  # One of the rows that are left.
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), draw(3, seed=1)
