@@ -14,8 +14,10 @@ from gradtool.verify.protocol.observation import Array
 
 _MOST_TRIALS = 40
 
-_SMALLEST = 2
-"""An extent of one is a case of its own, and may hide what is wrong with longer ones."""
+_SMALLEST = 3
+"""An extent of one is a case of its own, and may hide what is wrong with longer ones. A mean over
+two entries may pass for a half.
+"""
 
 
 def shrunk(variant: Variant, is_wrong: Callable[[Variant], bool]) -> Variant:
@@ -59,7 +61,8 @@ def _smaller(variant: Variant) -> Iterator[Variant]:
     numbers = {at: point.values[at] for at in point.plain if type(point.values[at]) is int}
     for extent in sorted(extents - set(numbers.values()), reverse=True):
         for less in dict.fromkeys((_SMALLEST, extent // 2, extent - 1)):
-            made = _with_extent(point, extent, less) if _SMALLEST <= less < extent else None
+            is_other = _SMALLEST <= less < extent and less not in extents
+            made = _with_extent(point, extent, less) if is_other else None
             if made is not None:
                 yield _at(variant, made)
 

@@ -347,7 +347,7 @@ def ignored(function: Any, point: Point) -> Iterator[Variant]:
         for at, array in point.arrays():
             if array.dtype.kind == "i" and array.size > 1 and none not in array:
                 marked = array.copy()
-                marked.reshape(-1)[::2] = none
+                marked.reshape(-1)[::3] = none
                 change = f"some entries of `{point.names[at]}` are {none}"
                 yield Variant(point.having({at: marked}), change)
     for label, mark in sorted(_compared(function)):
@@ -358,7 +358,7 @@ def ignored(function: Any, point: Point) -> Iterator[Variant]:
         if type(number) is not int:
             continue
         changed = labels.copy()
-        changed.reshape(-1)[::2] = number
+        changed.reshape(-1)[::3] = number
         yield Variant(
             point.having({at: changed}), f"some entries of `{label}` are `{mark}`, {number}"
         )

@@ -12,7 +12,7 @@ from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.observation import Array, Cotangents, Repair
 from gradtool.verify.randomness import generator, shifted, signed
-from gradtool.verify.thresholds.diagnosis import EXPLAINED_PRECISION, EXPLAINED_SHIFT
+from gradtool.verify.thresholds.diagnosis import EXPLAINED_PRECISION, EXPLAINED_SHIFT, MENDED_LEAST
 from gradtool.verify.wording import listed
 
 
@@ -79,6 +79,25 @@ class Looks:
     def error(self, exact: Look, gradients: Sequence[Array | None]) -> float:
         """The largest difference of some gradients from exact ones."""
         return float(np.abs(self.flat(gradients) - self.returned(exact)).max(initial=0.0))
+
+    def mended(self, look: Look, exact: Look, gradients: Sequence[Array | None]) -> float:
+        """The part of the wrong entries that some gradients have right; zero for less than half.
+
+        And zero if they have another entry wrong that is right in the look.
+        """
+        right, before, after = (
+            self.flat(each) for each in (exact.returned, look.returned, gradients)
+        )
+        allowed = self.precision * np.abs(right).max(initial=0.0)
+        was_wrong, is_wrong = np.abs(before - right) > allowed, ~(np.abs(after - right) <= allowed)
+        part = 1 - is_wrong.sum() / max(was_wrong.sum(), 1)
+        # What makes entries zero that are to be zero, makes them so by chance.
+        is_plain = bool(right[was_wrong & ~is_wrong].any())
+        return (
+            float(part)
+            if part > MENDED_LEAST and is_plain and not (is_wrong & ~was_wrong).any()
+            else 0.0
+        )
 
     def returned(self, look: Look) -> FloatArray:
         """The vector of what backward returned."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks, repair_in_words
@@ -24,6 +25,7 @@ from gradtool.verify.thresholds.diagnosis import (
     FITTED_CHANGE,
     FITTED_ENTRIES,
     FITTED_REST,
+    MENDING_MOST,
     REPAIRS_MOST,
 )
 from gradtool.verify.thresholds.edits import NUDGE
@@ -83,7 +85,7 @@ class Repairs:
             if not found and all(self._holds(alone, look, made) for look in others):
                 found = repair_in_words(made, f"the gradient of `{name}`")
         found = found or self._fitted(alone, whole, first, name)
-        return found or self._approximation(alone, first, name)
+        return found or self._approximation(alone, first, name) or self._part(alone, first, name)
 
     def _fitted(self, alone: Looks, whole: Looks, first: Look, name: str) -> Explanation | None:
         """The number close to one of backward with which the gradient is the exact one."""
@@ -100,6 +102,25 @@ class Repairs:
                 if all(self._holds(chosen, look, made) for look in looks):
                     return repair_in_words(made, who)
         return None
+
+    def _part(self, looks: Looks, first: Look, name: str) -> Explanation | None:
+        """The edit that makes most of the wrong entries right, and none of the others wrong."""
+        tried = [
+            (mended, made)
+            for made, gradients in self._tried
+            if not made.is_factor
+            if gradients is not None and (mended := looks.mended(looks.first, first, gradients))
+        ]
+        for _, made in sorted(tried, key=lambda one: -one[0])[:MENDING_MOST]:
+            if all(self._mends(looks, look, made) for look in looks.others()):
+                found = repair_in_words(made, f"most of the gradient of `{name}`")
+                return replace(found, text=f"{found.text}; the rest has a mistake of its own")
+        return None
+
+    def _mends(self, looks: Looks, look: Look, made: Repair) -> bool:
+        exact = _exact(self._recorded, look)
+        (gradients,) = self._function.repaired(look.primals, look.cotangents, [made])
+        return gradients is not None and looks.mended(look, exact, gradients) > 0
 
     def _by_numbers(self, comparison: Comparison, name: str) -> Explanation | None:
         """The edit with which the gradient has the numeric value, where no exact one is known."""

@@ -241,6 +241,17 @@ long, twice in a row: an error of first order leaves an eighth, one of half an o
 Doubled: any number that matters little. Halved: approximations of half an order have no name.
 """
 
+MENDED_LEAST = 0.5
+"""Unit: part of the wrong entries that an edit makes right without making others wrong, to be named
+as a part of the mistake. Doubled: only an edit that explains all has a name. Halved: a diagonal
+that is right by chance is taken for a part.
+"""
+
+MENDING_MOST = 5
+"""Unit: such edits, those that make most entries right, that are tried at other points. Doubled:
+ten more runs of backward. Halved: the right one may come behind some that are right by chance.
+"""
+
 MEASURED_LEAST_ENTRIES = 3
 """Unit: entries of the numeric Jacobian that are not zero. Where no exact derivative can be had at
 another point, fewer numbers agree with some edit by chance. Doubled: losses of a few numbers have

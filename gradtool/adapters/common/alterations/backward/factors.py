@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+import numpy as np
+
 from gradtool.adapters.common.alterations.altered_code import standin
 from gradtool.adapters.common.alterations.backward.known_backward import Backward
 from gradtool.adapters.common.alterations.backward.operations import is_product
@@ -51,6 +53,22 @@ def factors_of_terms(backward: Backward) -> Iterator[Repair]:
         if isinstance(node, ast.Call)
     ]
     yield from made_by(backward.held.factors, terms)
+
+
+def complements(backward: Backward) -> Iterator[Repair]:
+    """Multiply a variable by what is left to one of another, as of the output of a sigmoid."""
+    shares = {
+        node.id: np.shape(value)
+        for node, value in backward.values.items()
+        if isinstance(node, ast.Name) and isinstance(value, np.ndarray)
+        if value.dtype.kind == "f" and value.size and value.min() > 0 and value.max() < 1
+    }
+    for node, around in backward.places:
+        value = backward.array(node) if isinstance(node, ast.Name) else None
+        if value is not None and not isinstance(around, ast.Compare):
+            for name, shape in shares.items():
+                if shape == value.shape:
+                    yield Repair(node, parsed(f"{ast.unparse(node)} * (1 - {name})"), around)
 
 
 def extents_of_numbers(backward: Backward) -> Iterator[Repair]:

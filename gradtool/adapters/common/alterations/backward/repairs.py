@@ -21,6 +21,7 @@ from gradtool.adapters.common.alterations.backward.entries import (
     without_wrapping,
 )
 from gradtool.adapters.common.alterations.backward.factors import (
+    complements,
     extents_of_numbers,
     factors_of_results,
     factors_of_terms,
@@ -145,6 +146,7 @@ _FAMILIES: tuple[Family, ...] = (
     orientations,
     in_two_uses,
     factors_of_variables,
+    complements,
     extents_of_numbers,
     factors_of_terms,
     swapped_functions,

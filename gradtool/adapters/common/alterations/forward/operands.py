@@ -44,7 +44,7 @@ def _others(operand: ast.expr, operation: ast.expr) -> Iterator[ast.expr]:
         case ast.Compare(left=left, ops=[comparison], comparators=comparators):
             if type(comparison) in _COMPARISONS:
                 yield ast.Compare(left, [_COMPARISONS[type(comparison)]()], comparators)
-        case ast.Name() | ast.Call() | ast.Subscript() | ast.BinOp():
+        case ast.Name() | ast.Call() | ast.Subscript() | ast.BinOp() if not _chooses(operation):
             for name, args in _ORIENTATIONS:
                 yield method_call(operand, name, *map(numeral, args))
 
@@ -53,6 +53,14 @@ def _other_numbers(value: float, operation: ast.expr) -> Iterator[ast.expr]:
     for other in dict.fromkeys((0, 1, -1, 2, -value, value - 1, value + 1)):
         if other != value and (other or not _scales(operation)):
             yield numeral(other)
+
+
+def _chooses(node: ast.expr) -> bool:
+    """Return True for a choice between operands: any other order of them may choose the same."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="minimum" | "maximum" | "where" | "fmin" | "fmax")):
+            return True
+    return False
 
 
 def _scales(node: ast.expr) -> bool:
