@@ -55,14 +55,17 @@ def _fewer(variant: Variant) -> Iterator[Variant]:
 
 
 def _smaller(variant: Variant) -> Iterator[Variant]:
-    """Yield variants of which one extent is smaller wherever it occurs, the smallest ones first."""
+    """Yield variants of which one extent is smaller wherever it occurs.
+
+    First those in which it still is another one than all others, the smallest ones first.
+    """
     point = variant.point
     extents = {extent for _, array in point.arrays() for extent in array.shape}
     numbers = {at: point.values[at] for at in point.plain if type(point.values[at]) is int}
     for extent in sorted(extents - set(numbers.values()), reverse=True):
-        for less in dict.fromkeys((_SMALLEST, extent // 2, extent - 1)):
-            is_other = _SMALLEST <= less < extent and less not in extents
-            made = _with_extent(point, extent, less) if is_other else None
+        found = dict.fromkeys((_SMALLEST, extent // 2, extent - 1))
+        for less in sorted(found, key=extents.__contains__):
+            made = _with_extent(point, extent, less) if _SMALLEST <= less < extent else None
             if made is not None:
                 yield _at(variant, made)
 

@@ -22,7 +22,11 @@ from gradtool.explore.reading.inequalities import Inequality, inequalities
 from gradtool.explore.reading.mirrored import mirrored
 from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
-from gradtool.explore.reading.wording.entries import speaks_of_distinct, speaks_of_varied
+from gradtool.explore.reading.wording.entries import (
+    speaks_of_distinct,
+    speaks_of_one,
+    speaks_of_varied,
+)
 from gradtool.explore.reading.wording.roles import ignored_labels
 from gradtool.explore.traits import is_permutation_along
 
@@ -64,7 +68,7 @@ def constraints(
     found += _multiples(text, case)
     found += _kept_apart(case)
     found += _distinct(case) if speaks_of_distinct(text) else ()
-    found += [_is_varied] if speaks_of_varied(text) else ()
+    found += [partial(_is_varied, speaks_of_one(text))] if speaks_of_varied(text) else ()
     found += _in_order(case, methods)
     found += kept_regular(case, methods)
     found += _sorting(case)
@@ -232,10 +236,14 @@ def _multiple_of(value: str, case: Point) -> Constraint:
     return holds
 
 
-def _is_varied(point: Point) -> bool:
-    """Return True if no row of an input consists of one number only."""
+def _is_varied(may_be_one: bool, point: Point) -> bool:
+    """Return True if all numbers of a row of an input are the same nowhere, if it has several."""
     tracked = [point.values[at] for at in sorted(point.tracked)]
-    return all((np.ptp(array, axis=-1) > 0).all() for array in tracked if array.size and array.ndim)
+    return all(
+        bool((np.ptp(array, axis=-1) > 0).all())
+        for array in tracked
+        if array.size and array.ndim and not (may_be_one and array.shape[-1] == 1)
+    )
 
 
 # ---- indices ----------------------------------------------------------------------------------

@@ -103,6 +103,11 @@ def speaks_of_distinct(text: str) -> bool:
     return bool(_DISTINCT.search(text))
 
 
+def speaks_of_one(text: str) -> bool:
+    """Return True for a text that says that an extent may be one, or what comes of it then."""
+    return bool(_ONE.search(text))
+
+
 def speaks_of_varied(text: str) -> bool:
     """Return True for a text that says that entries which belong together are not all the same."""
     return bool(_VARIED.search(text))
@@ -152,7 +157,7 @@ class OnEntries(Texts):
     @cached_property
     def allows_one(self) -> bool:
         """A docstring says that an extent may be one, or what comes of it then."""
-        return bool(_ONE.search(self.docstrings))
+        return speaks_of_one(self.docstrings)
 
     @cached_property
     def needs_some(self) -> bool:
