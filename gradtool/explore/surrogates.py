@@ -7,7 +7,7 @@ beyond the range to which forward clamps, for one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -46,6 +46,9 @@ _NUDGE = 1e-3
 _RTOL = 1e-9
 """Difference of two gradients, next to the largest entry, that is rounding."""
 
+
+Through = tuple[str, Array | None, Sequence[Array | None]]
+"""An argument, its gradient, and those of forward through rounding."""
 
 _HINT = (
     "at the case it is the derivative of forward with the identity in the place of rounding, as a "
@@ -105,27 +108,43 @@ def _about(names: Sequence[str], outcome: Outcome) -> Outcome:
 def _suspects(
     checkable: Checkable, cases: Sequence[tuple[ResolvedCase, Point]], settings: Settings
 ) -> Iterator[tuple[ResolvedCase, Variant]]:
-    """Yield variants at which the gradient is another one, as small as they can be."""
+    """Yield variants at which the gradient is another one, as small as they can be.
+
+    They wait until some gradient is zero where forward clamps: until then, all of it may be meant
+    to pass everywhere.
+    """
     is_masked = any(_masked(checkable, at, case.seed) for case, at in cases)
+    waiting: list[tuple[ResolvedCase, Variant, Callable[[Variant], bool]]] = []
     for case, point in cases:
 
         def is_other(variant: Variant, seed: int = case.seed) -> bool:
             # Numbers at the very end of a range may count as inside or outside.
             beside = (variant.point, _nudged(variant.point))
-            found = [set(_differing(checkable, each, seed) or ()) for each in beside]
-            if not all(found):
-                return False
-            return is_masked or bool(_masked(checkable, variant.point, seed) - found[0])
+            return all(_differing(checkable, each, seed) for each in beside)
 
         points = [each for _, each in cases]
         kept = kept_by(checkable, point, points)
-        stream = variants(checkable, case, point, Branches(checkable), Turns(), points, kept)
+        stream = variants(
+            checkable, case, point, _limits(checkable, case, point), Turns(), points, kept
+        )
         for variant in islice(stream, _MOST_TRIED[settings.explore] // len(cases)):
             is_tie = variant.along is not None
-            if is_tie or not _is_double(variant.point) or not is_other(variant):
+            if is_tie or not _is_double(variant.point):
                 continue
-            if not _changes_ignored(checkable, point, variant.point):
-                yield case, shrunk(variant, is_other)
+            if is_other(variant) and not _changes_ignored(checkable, point, variant.point):
+                waiting.append((case, variant, is_other))
+            is_masked = is_masked or _is_zero_beyond(checkable, variant.point, case.seed)
+            while is_masked and waiting:
+                at, suspect, test = waiting.pop(0)
+                yield at, shrunk(suspect, test)
+
+
+def _limits(checkable: Checkable, case: ResolvedCase, point: Point) -> Branches:
+    """The limits that forward and backward reach or might reach at a case."""
+    found = Branches(checkable)
+    found.run(point, case.seed)
+    found.pause()
+    return found
 
 
 def _changes_ignored(checkable: Checkable, case: Point, other: Point) -> bool:
@@ -156,10 +175,32 @@ def _is_double(point: Point) -> bool:
     return all(np.finfo(array.dtype).eps <= DOUBLE_EPS for _, array in point.continuous())
 
 
+def _is_zero_beyond(checkable: Checkable, point: Point, seed: int) -> bool:
+    """Return True if a gradient is zero in places where the one through rounding is, too."""
+    for _, mine, others in _through_rounding(checkable, point, seed) or ():
+        for other in others:
+            if mine is None or other is None or mine.shape != other.shape:
+                continue
+            if other.any() and not mine[other == 0].all():
+                return True
+    return False
+
+
 def _differing(checkable: Checkable, point: Point, seed: int) -> list[str] | None:
     """The arguments for which backward does not take rounding for the identity.
 
     None where that is not known.
+    """
+    found = _through_rounding(checkable, point, seed)
+    if found is None:
+        return None
+    return [name for name, mine, others in found if not _is_one_of(mine, others)]
+
+
+def _through_rounding(checkable: Checkable, point: Point, seed: int) -> list[Through] | None:
+    """The gradients of each argument, and those with the identity in the place of rounding.
+
+    None where these are not known; no arguments where they are not the only ones.
     """
     seen = observe(checkable, point)
     if seen is None:
@@ -180,9 +221,8 @@ def _differing(checkable: Checkable, point: Point, seed: int) -> list[str] | Non
     if any(not _vanish_alike(each) for each in zip(*known, strict=True)):
         return []  # A number that is rounded across the end of a range may count as in or out.
     return [
-        argument.name
+        (argument.name, mine, others)
         for argument, mine, *others in zip(function.arguments, found, *known, strict=True)
-        if not _is_one_of(mine, others)
     ]
 
 

@@ -118,3 +118,35 @@ def test_a_mask_of_another_range_is_found(tmp_path: Path) -> None:
 def test_what_passes_everywhere_is_left_alone(tmp_path: Path) -> None:
     code = FIXED.format(bounds="(-4, 3)").replace("g * ((q >= low) & (q <= high))", "g.clone()")
     assert _errors(tmp_path, code.replace("1.9, -1.3", "0.5, -0.1")) == []
+
+
+ONE_END = """
+import torch
+
+
+class Phases(torch.autograd.Function):
+    '''Rounds to steps between low and high, straight through; zero gradient outside.'''
+
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x)
+        ctx.ends = low, high
+        step = (high - low) / 7
+        return low + step * ((x.clamp(low, high) - low) / step).round()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        low, high = ctx.ends
+        return g * ({inside}), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield torch.tensor([0.4, 1.3, 2.2, 0.9], dtype=torch.double, requires_grad=True), 0.0, 3.0
+"""
+
+
+def test_a_mask_of_one_end_only_is_found(tmp_path: Path) -> None:
+    assert _errors(tmp_path, ONE_END.format(inside="(x >= low) & (x <= high)")) == []
+    (message,) = _errors(tmp_path, ONE_END.format(inside="x <= high"))
+    assert message.startswith("gradient of `x` is not the derivative through rounding")
