@@ -140,9 +140,10 @@ _NO_EXTENTS = {"optional", "scalar", "required", "default"}
 """Words in parentheses behind a name that are no shape."""
 
 _SCALAR_OR = re.compile(
-    rf"\b(\w+)`*:[^().:;]{{0,48}}\b(?:0-?d\w*|scalar)\b[^().:;]{{0,16}}\bor\b[^().:;]{{0,40}}{_AXES}"
+    rf"\b(\w+)`*:[^().:;]{{0,48}}\(?\b(?:0-?d[\w-]*|scalar)\b\)?[^().:;]{{0,16}}\bor\b"
+    rf"[^().:;]{{0,40}}{_AXES}"
 )
-"""Matches ``alpha: a level, 0-d or one per channel with shape (1, C)``."""
+"""Matches ``alpha: a level, 0-d or one per channel with shape (1, C)``, or a level (0-dim)."""
 
 _INTEGER = re.compile(
     r"\b(\w+)`*:?\s*\((?:[^()]|\([^()]*\))*\):?\s*"

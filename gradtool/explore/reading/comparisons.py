@@ -85,7 +85,11 @@ def compared_with_zero(function: Any, *operators: type[ast.cmpop]) -> set[str]:
     for node in forward_nodes(function):
         match node:
             case ast.Compare(
-                left=ast.Name(id=name), ops=[operator], comparators=[ast.Constant(value=0)]
+                left=ast.Name(id=name)
+                | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item"))
+                | ast.Call(func=ast.Name(id="float"), args=[ast.Name(id=name)]),
+                ops=[operator],
+                comparators=[ast.Constant(value=0)],
             ) if isinstance(operator, operators):
                 found.add(name)
     return found

@@ -12,7 +12,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_mark
 from gradtool.explore.reading.source import asked_for
 from gradtool.explore.reading.wording import wording
-from gradtool.explore.traits import is_binary, is_integral, restored
+from gradtool.explore.traits import is_integral, restored
 from gradtool.verify.protocol.observation import Array
 
 _LARGEST_SPECIAL = 2.0
@@ -47,8 +47,8 @@ def less_special(
     """Yield variants in which tensors of nothing but one small integer have other values.
 
     A term times zero, a power of one, or a product with ones is no evidence for its factor. Of
-    what requires a gradient, other whole numbers become fractions too, and so do the ones of
-    weights that are all zero or one (`may_weigh` tells the name of a weight). What may be all but
+    what requires a gradient, other whole numbers become fractions too, and so do those of weights
+    (`may_weigh` tells the name of a weight). What may be all but
     zero (`is_nonzero` tells its name) gets both signs.
     """
     for at, array in point.continuous():
@@ -67,7 +67,7 @@ def less_special(
         if array.min() == array.max() and abs(array.min()) <= _LARGEST_SPECIAL:
             change = f"`{point.names[at]}` is not {array.min():g} everywhere"
             yield Variant(point.having({at: moved}), change, is_less_special=True)
-        elif may_weigh(point.names[at]) and is_binary(array):
+        elif may_weigh(point.names[at]):
             change = f"`{point.names[at]}` contains fractions"
             yield Variant(point.having({at: moved}), change, is_less_special=True)
         elif at in point.tracked and np.abs(array).max() > 1:

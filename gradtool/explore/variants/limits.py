@@ -45,6 +45,12 @@ _LEAST_FIT = 2
 _FIT = 1e-9
 """Relative difference of slopes that are the same."""
 
+_WIDE_GUARD = 1e-3
+"""A number below which another formula takes over, where that formula has few terms."""
+
+_INSIDE = 0.1
+"""Part of such a number that is not zero, and well inside."""
+
 _DIGITS = 12
 """Decimal places of what was a number of the source, or an argument."""
 
@@ -139,6 +145,11 @@ def at_centers(point: Point, branches: Branches) -> Iterator[Variant]:
                 moved.reshape(-1)[0] = center
                 change = f"`{point.names[at]}` contains {center:g}"
                 yield Variant(point.having({at: moved}), change, is_measured=True)
+                if 0 < limit < _WIDE_GUARD:
+                    beside = array.copy()
+                    beside.reshape(-1)[0] = center + _INSIDE * limit
+                    change = f"`{point.names[at]}` contains {center:g} but for {_INSIDE * limit:g}"
+                    yield Variant(point.having({at: beside}), change)
 
 
 def _center(array: Array, compared: Array) -> float | None:

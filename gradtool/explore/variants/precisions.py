@@ -46,6 +46,8 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         single = _cast(point, doubles, {})
         change = "all tensors are float32"
         yield Variant(single, change, keeps_most_digits=True)
+        if wording(function).speaks_of_single_precision and not wording(function).needs_nonzero:
+            yield from _with_zero_rows(single, movable)
     drawn = {at: redrawn(point.values[at], rng) * (_LARGE_IN_SINGLE / largest) for at in movable}
     change = "all tensors are float32 and large"
     yield Variant(_cast(point, doubles, drawn), change)
@@ -54,9 +56,12 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         half = _cast(point, doubles, drawn_for_half, np.float16)
         yield Variant(half, "all tensors are float16", only_finite=True)
     if lifts_half(function):
-        # Of what was drawn, which is smaller: a square must overflow whatever the seed.
-        scale = _SQUARED_IN_HALF / max(np.abs(each).max() for each in drawn.values())
-        half = _cast(point, doubles, {at: scale * e for at, e in drawn.items()}, np.float16)
+        # All squares must overflow: of a bounded slope the largest numbers have the least part.
+        far = {
+            at: np.copysign(_SQUARED_IN_HALF * rng.uniform(0.9, 1.1, each.shape), each)
+            for at, each in drawn.items()
+        }
+        half = _cast(point, doubles, far, np.float16)
         change = "all tensors are float16 and large"
         yield Variant(half, change, only_finite=True, keeps_digits=True)
     named = {point.names[at]: at for at in movable}
@@ -70,6 +75,17 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         change = "all tensors are float32, and their values are about 60 and -60"
         yield Variant(_cast(point, doubles, {**drawn, **spread}), change, only_finite=True)
     yield from _overflowing(point, doubles, rng)
+
+
+def _with_zero_rows(single: Point, movable: Iterable[int]) -> Iterator[Variant]:
+    """Variants in float32 with a row of zeros, which the least numbers of float64 do not guard."""
+    for at in movable:
+        array = single.values[at]
+        if at in single.tracked and array.ndim and array.size > 1 and array.min() < 0:
+            holed = array.copy()
+            holed[(0,) * (array.ndim - 1)] = 0.0
+            change = f"all tensors are float32, and `{single.names[at]}` contains a row of zeros"
+            yield Variant(single.having({at: holed}), change, only_finite=True)
 
 
 def _overflowing(

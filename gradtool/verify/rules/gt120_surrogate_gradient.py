@@ -146,7 +146,8 @@ _SAID = {
 _ON_PURPOSE = r"(by design|on purpose|deliberate(ly)?|intentional(ly)?|as intended)"
 _BACKWARD = r"(backward|gradients?|derivative)"
 _SAYS_MEANT = re.compile(
-    rf"\b{_BACKWARD}\b[^.;]{{0,48}}\b{_ON_PURPOSE}\b|\b{_ON_PURPOSE}\b[^.;]{{0,48}}\b{_BACKWARD}\b",
+    rf"\b{_BACKWARD}\b[^.;]{{0,48}}\b{_ON_PURPOSE}\b|\b{_ON_PURPOSE}\b[^.;]{{0,48}}\b{_BACKWARD}\b"
+    rf"|\b(documented|conventional) {_BACKWARD}\b",
     re.IGNORECASE,
 )
 """What a docstring says of any gradient that is not that of forward."""

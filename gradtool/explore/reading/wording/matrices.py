@@ -65,7 +65,8 @@ class OnMatrices(OnEntries):
     @cached_property
     def allows_asymmetry(self) -> bool:
         """A docstring says that matrices need not be symmetric."""
-        return bool(_ANY_MATRIX.search(self.docstrings))
+        is_square = "square" in self.docstrings and not _SYMMETRIC.search(self.docstrings)
+        return is_square or bool(_ANY_MATRIX.search(self.docstrings))
 
     @cached_property
     def may_be_wide(self) -> bool:

@@ -17,7 +17,7 @@ _ANY_SIZE = re.compile(
 _WRITTEN_OUT = re.compile(r"log1p\([^)]*exp\(\s*-")
 """Matches what is written out to compute the logarithm of exponentials of any size."""
 
-_STABLE = re.compile(r"\b(softplus|logsigmoid|logaddexp)\(")
+_STABLE = re.compile(r"\b(softplus|logsigmoid|logaddexp|log_ndtr)\(")
 """Matches what computes it for any size."""
 
 _POSITIVE = re.compile(

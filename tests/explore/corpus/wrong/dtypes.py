@@ -415,3 +415,22 @@ class RealScale(Function):
     def sample_inputs():
         z = torch.complex(draw(3), draw(3, seed=1)).detach().requires_grad_()
         yield z, torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+
+
+class LogarithmOfSquares(Function):
+    """log(1 + x^2); half inputs are computed in float32 and cast back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        wide = x.float() if x.dtype == torch.float16 else x
+        return torch.log1p(wide * wide).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x / (1 + x * x)  # The square overflows in half.
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6),)

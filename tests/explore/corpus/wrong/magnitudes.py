@@ -876,3 +876,23 @@ class MissingObservations(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4), rand(4).detach(), rand(4).detach().abs() + 0.5
+
+
+class CensoredTail(Function):
+    """The logarithm of the probability that a normal number is below `x`."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.special.log_ndtr(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        density = torch.exp(-x * x / 2) / (2 * torch.pi) ** 0.5
+        return g * density / torch.special.ndtr(x)  # 0 / 0 in the tail.
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)

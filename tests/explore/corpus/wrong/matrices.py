@@ -490,3 +490,22 @@ class QuadraticOfState(Function):
         psi = torch.complex(real[0, 0, 0], real[1, 0, 0]).requires_grad_()
         o = torch.complex(real[0, 1], real[1, 1])
         yield psi, o + o.mH
+
+
+class FormOfMatrix(Function):
+    """x^T A x for a square `a`."""
+
+    @staticmethod
+    def forward(ctx, x, a):
+        ctx.save_for_backward(x, a)
+        return x @ a @ x
+
+    @staticmethod
+    def backward(ctx, g):
+        x, a = ctx.saved_tensors
+        return 2 * g * (a @ x), g * torch.outer(x, x)  # Both triangles count.
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.tensor([[2.0, 0.5], [0.5, 1.0]], dtype=torch.float64, requires_grad=True)
+        yield draw(2), a

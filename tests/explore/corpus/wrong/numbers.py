@@ -668,3 +668,68 @@ class SlopeByDifference(Function):
     @staticmethod
     def sample_inputs():
         yield draw(6, low=1.0, high=2.0), 1.1
+
+
+class RateBesideItsLimit(Function):
+    """x / (exp(x) - 1) with x = v - half, which is 1 at half."""
+
+    @staticmethod
+    def forward(ctx, v, half):
+        ctx.save_for_backward(v)
+        ctx.half = half
+        x = v - half
+        is_small = x.abs() < 1e-6
+        safe = torch.where(is_small, torch.ones_like(x), x)
+        return torch.where(is_small, 1 - x / 2, safe / torch.expm1(safe))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0] - ctx.half
+        safe = torch.where(x == 0, torch.ones_like(x), x)  # Digits are lost around it, too.
+        less = torch.exp(safe) - 1
+        slope = (less - safe * torch.exp(safe)) / less**2
+        return g * torch.where(x == 0, torch.full_like(x, -0.5), slope), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5), -0.3
+
+
+class PowersFromLogarithm(Function):
+    """(x^p - 1) / p of positive `x`, and log x at p = 0; p: scalar tensor."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        ctx.save_for_backward(x, p)
+        return x.log() if p.item() == 0 else torch.expm1(p * x.log()) / p
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, p = ctx.saved_tensors
+        log, power = x.log(), x**p
+        return g * power / x, (g * (p * log * power - power + 1) / p**2).sum()  # 0 / 0 at 0.
+
+    @staticmethod
+    def sample_inputs():
+        p = torch.tensor(0.4, dtype=torch.float64, requires_grad=True)
+        yield draw(5, low=0.5, high=1.5), p
+
+
+class WholeWeights(Function):
+    """Weighted squares of the rows of `x` (N, d); w: (N,) weights >= 0 (constants)."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w.long())  # Fractions are lost.
+        return (w * x.square().sum(-1)).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return 2 * g * w.unsqueeze(-1) * x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), torch.tensor([1.0, 2.0, 0.0, 3.0], dtype=torch.float64)

@@ -1047,3 +1047,26 @@ class BiasedSine(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 3), draw(3, seed=1)
+
+
+class TurnOn(Function):
+    """erf(e / s) of `e` (B, C).
+
+    s: a width > 0, one for all (0-dim) or one per channel (C,).
+    """
+
+    @staticmethod
+    def forward(ctx, e, s):
+        ctx.save_for_backward(e, s)
+        return torch.erf(e / s)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        e, s = ctx.saved_tensors
+        slope = g * torch.exp(-((e / s) ** 2)) * 2 / torch.pi**0.5
+        return slope / s, -(slope * e / s**2).sum().expand_as(s)  # Not of all channels.
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.tensor(0.8, dtype=torch.float64, requires_grad=True)
