@@ -997,3 +997,91 @@ class WeightNotSpread(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(3, 5),)
+
+
+class WholeTriangleHalved(Function):
+    says = "backward is right with only the diagonal of `torch.tril(low.mT @ g)` halved (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        low = torch.linalg.cholesky(x @ x.mT + torch.eye(len(x), dtype=x.dtype))
+        ctx.save_for_backward(x, low)
+        return low
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, low = ctx.saved_tensors
+        part = 0.5 * torch.tril(low.mT @ g)  # <-
+        inverse = torch.linalg.inv(low)
+        whole = inverse.mT @ part @ inverse
+        return (whole + whole.mT) @ x
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3),)
+
+
+class OtherTriangle(Function):
+    says = "backward is right with `torch.triu(scores.mT) @ q` in place of"
+
+    @staticmethod
+    def forward(ctx, q, k, v):
+        ctx.save_for_backward(q, k, v)
+        return torch.tril(q @ k.mT) @ v
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        q, k, v = ctx.saved_tensors
+        scores = g @ v.mT
+        of_k = torch.tril(scores.mT) @ q  # <-
+        return torch.tril(scores) @ k, of_k, torch.triu(k @ q.mT) @ g
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), draw(4, 3, seed=1), draw(4, 2, seed=2)
+
+
+class ShareOfSlope(Function):
+    says = "backward is right with `1 + x * (1 - s)` in place of `1 + x` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        return g * s * (1 + x)  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(6),)
+
+
+class OffTheLabel(Function):
+    says = "most of the gradient of `x` is right with `ctx.share / n` in place of"
+
+    @staticmethod
+    def forward(ctx, x, label, share=0.3):
+        ctx.save_for_backward(x, label)
+        ctx.share = share
+        logs = x.log_softmax(-1)
+        return -((1 - share) * logs.gather(1, label[:, None])[:, 0] + share * logs.mean(-1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, label = ctx.saved_tensors
+        n = x.shape[-1]
+        aim = torch.full_like(x, ctx.share / (n - 1))  # <-
+        aim = aim.scatter(1, label[:, None], 1 - ctx.share)
+        return g.unsqueeze(-1) * (x.softmax(-1) - aim), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 5), torch.tensor([0, 3, 1])
