@@ -149,7 +149,9 @@ def at_centers(point: Point, branches: Branches) -> Iterator[Variant]:
                     beside = array.copy()
                     beside.reshape(-1)[0] = center + _INSIDE * limit
                     change = f"`{point.names[at]}` contains {center:g} but for {_INSIDE * limit:g}"
-                    yield Variant(point.having({at: beside}), change)
+                    # As at zero, the formula need not change with what it is for.
+                    made = point.having({at: beside})
+                    yield Variant(made, change, is_measured=True, is_at_limit=True)
 
 
 def _center(array: Array, compared: Array) -> float | None:
