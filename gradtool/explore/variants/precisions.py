@@ -56,14 +56,7 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         half = _cast(point, doubles, drawn_for_half, np.float16)
         yield Variant(half, "all tensors are float16", only_finite=True)
     if lifts_half(function):
-        # All squares must overflow: of a bounded slope the largest numbers have the least part.
-        far = {
-            at: np.copysign(_SQUARED_IN_HALF * rng.uniform(0.9, 1.1, each.shape), each)
-            for at, each in drawn.items()
-        }
-        half = _cast(point, doubles, far, np.float16)
-        change = "all tensors are float16 and large"
-        yield Variant(half, change, only_finite=True, keeps_digits=True)
+        yield _squared_in_half(point, doubles, drawn, rng)
     named = {point.names[at]: at for at in movable}
     yield from _of_two_dtypes(_cast(point, doubles, drawn_for_half), named, aligned(function))
     spread: dict[int, Array] = {}
@@ -75,6 +68,21 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         change = "all tensors are float32, and their values are about 60 and -60"
         yield Variant(_cast(point, doubles, {**drawn, **spread}), change, only_finite=True)
     yield from _overflowing(point, doubles, rng)
+
+
+def _squared_in_half(
+    point: Point, doubles: Sequence[int], drawn: Mapping[int, Array], rng: np.random.Generator
+) -> Variant:
+    """The variant in float16 in which the squares of all numbers overflow.
+
+    Of a slope that is bounded the largest numbers have the least part.
+    """
+    far = {
+        at: np.copysign(_SQUARED_IN_HALF * rng.uniform(0.9, 1.1, each.shape), each)
+        for at, each in drawn.items()
+    }
+    half = _cast(point, doubles, far, np.float16)
+    return Variant(half, "all tensors are float16 and large", only_finite=True, keeps_digits=True)
 
 
 def _with_zero_rows(single: Point, movable: Iterable[int]) -> Iterator[Variant]:
