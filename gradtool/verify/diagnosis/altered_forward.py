@@ -15,10 +15,10 @@ import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
-from gradtool.verify.diagnosis.patience import patiently
+from gradtool.verify.diagnosis.patience import part_of_patience, patiently
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Alteration
-from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
+from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST, ALTERATIONS_PART
 
 _CHOICES = frozenset({"fmax", "fmin", "max", "maximum", "min", "minimum", "where"})
 """Functions whose result is one of their operands, entry by entry."""
@@ -46,7 +46,8 @@ def altered_forward(
         every = recorded.alterations(looks.first.primals)
         if is_factor:
             every = [made for made in every if _says_more(made, comparison)]
-        made = _explaining(looks, recorded, every)
+        with part_of_patience(ALTERATIONS_PART):
+            made = _explaining(looks, recorded, every)
         if made is None:
             return None
         whole = Looks(derivatives, derivatives.inputs)

@@ -32,6 +32,17 @@ def limited_patience() -> Iterator[None]:
 
 
 @contextmanager
+def part_of_patience(part: float) -> Iterator[None]:
+    """Leave the other part of what is left to the searches after the block."""
+    now = time.thread_time()
+    token = _end.set(now + part * (_end.get() - now))
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+@contextmanager
 def without_patience() -> Iterator[None]:
     """Search for no explanation within the block, where nobody reads it."""
     token = _seconds.set(0.0)

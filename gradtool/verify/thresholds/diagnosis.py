@@ -229,6 +229,12 @@ ALTERATIONS_MOST = 600
 seconds of work where nothing fits. Halved: an attention has more of them.
 """
 
+ALTERATIONS_PART = 0.5
+"""Unit: part of the time for explanations that alterations of forward get. Doubled: a forward of
+hundreds of rounds leaves none for edits of a backward that costs little. Halved: fewer of the
+alterations that say more than an edit are tried.
+"""
+
 REPAIRS_MOST = 4000
 """Unit: edits of backward that are tried where no alteration of forward explains a gradient; each
 costs a backward. Doubled: seconds of work where nothing fits. Halved: the factors, which come last,
