@@ -237,7 +237,7 @@ def _multiple_of(value: str, case: Point) -> Constraint:
 
 
 def _is_varied(may_be_one: bool, point: Point) -> bool:
-    """Return True if all numbers of a row of an input are the same nowhere, if it has several."""
+    """Return True if no row of an input repeats one number; one of a single number `may_be_one`."""
     tracked = [point.values[at] for at in sorted(point.tracked)]
     return all(
         bool((np.ptp(array, axis=-1) > 0).all())

@@ -48,8 +48,8 @@ def less_special(
 
     A term times zero, a power of one, or a product with ones is no evidence for its factor. Of
     what requires a gradient, other whole numbers become fractions too, and so do those of weights
-    (`may_weigh` tells the name of a weight). What may be all but
-    zero (`is_nonzero` tells its name) gets both signs.
+    (`may_weigh` tells the name of a weight). What may be all but zero (`is_nonzero` tells its name)
+    gets both signs.
     """
     for at, array in point.continuous():
         is_free = at in point.tracked or not is_mark(point.names[at])

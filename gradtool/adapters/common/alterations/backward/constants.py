@@ -53,12 +53,7 @@ def _beside(node: ast.expr) -> Iterator[ast.expr]:
 def ones_for_variables(backward: Backward) -> Iterator[Repair]:
     """Put one in the place of a variable that is another number."""
     for node, around in backward.places:
-        value = backward.values.get(node)
-        if (
-            isinstance(node, ast.Name | ast.Attribute)
-            and type(value) in (int, float)
-            and value != 1
-        ):
+        if backward.number(node) not in (None, 1):
             yield Repair(node, ast.Constant(1), around, is_factor=True)
 
 

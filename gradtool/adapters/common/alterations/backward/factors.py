@@ -74,15 +74,11 @@ def complements(backward: Backward) -> Iterator[Repair]:
 def extents_of_numbers(backward: Backward) -> Iterator[Repair]:
     """Divide or multiply a number by an extent: a weight is often spread over as many entries."""
     for node, _ in backward.places:
-        if isinstance(node, ast.Name | ast.Attribute) and _is_number(backward.values.get(node)):
+        if backward.number(node) is not None:
             for code in backward.held.extents(node.lineno):
                 for operation in (ast.Div(), ast.Mult()):
                     made = ast.BinOp(node, operation, parsed(code))
                     yield Repair(node, made, node, is_factor=True)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def weighed_ends(backward: Backward) -> Iterator[Repair]:

@@ -49,6 +49,12 @@ class Backward(msgspec.Struct, frozen=True, eq=False, dict=True):
         context = own[0].arg if own else "ctx"
         return Held(self.tree, [f"{context}.{name}" for name in self.attributes], self.values)
 
+    def number(self, node: ast.AST) -> int | float | None:
+        """Return the value of a variable that is a plain number; None for anything else."""
+        value = self.values.get(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if is_number else None
+
     def array(self, node: ast.AST) -> Array | None:
         """Return the value of an expression that is a tensor; None for any other."""
         value = self.values.get(node)
