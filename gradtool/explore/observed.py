@@ -31,6 +31,9 @@ LARGEST = 1e100
 _LOST_DIGITS = 0.05
 """Difference of an output in few digits, next to its largest entry, that rounding may leave."""
 
+_LEAST_IN_HALF = 2.0**-14
+"""The least number of float16 that has all its digits."""
+
 
 class AtCase(msgspec.Struct, frozen=True, eq=False):
     """The gradients at a case, to which those of its variants are compared."""
@@ -175,11 +178,35 @@ def gradients_in_double(checkable: Checkable, point: Point, seed: int) -> dict[i
 
     Empty where its outputs are others, as those with random numbers are.
     """
-    wide = {at: array.astype(np.float64) for at, array in point.arrays() if array.dtype.kind == "f"}
-    runs = [observe(checkable, each) for each in (point, point.having(wide))]
-    outputs = [run[1].seen.outputs if run else [] for run in runs]
+    wide = _widened(point)
+    outputs = _outputs(checkable, point), _outputs(checkable, wide)
     is_same = len(outputs[0]) == len(outputs[1]) and all(map(_is_same_in_digits, *outputs))
-    return exact_gradients(checkable, point.having(wide), seed) if is_same else {}
+    return exact_gradients(checkable, wide, seed) if is_same else {}
+
+
+def underflows(checkable: Checkable, point: Point) -> bool:
+    """Return True if an entry of an output is too small for float16, where its inverse overflows.
+
+    Zero is not: what divides by it needs a guard in any dtype.
+    """
+    if not any(array.dtype == np.float16 for _, array in point.arrays()):
+        return False
+    return any(
+        output is not None and bool((np.abs(output[output != 0]) < _LEAST_IN_HALF).any())
+        for output in _outputs(checkable, _widened(point))
+    )
+
+
+def _widened(point: Point) -> Point:
+    """The same numbers in float64."""
+    arrays = ((at, array) for at, array in point.arrays() if array.dtype.kind == "f")
+    return point.having({at: array.astype(np.float64) for at, array in arrays})
+
+
+def _outputs(checkable: Checkable, point: Point) -> Sequence[Array | None]:
+    """The outputs of forward; none where it refuses the point."""
+    run = observe(checkable, point)
+    return run[1].seen.outputs if run else []
 
 
 def _is_same_in_digits(one: Array | None, other: Array | None) -> bool:

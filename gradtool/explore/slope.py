@@ -7,6 +7,7 @@ full check decides.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -125,10 +126,18 @@ def has_slopes(
 
 
 def _have_limits(right: Sequence[float], left: Sequence[float]) -> bool:
-    """Return True for slopes over two steps that do not grow as those of a root do."""
+    """Return True for slopes over two steps that do not grow as those of a root do.
+
+    Of a curve one side may: the mean of both does not, and what is between them shrinks.
+    """
+    coarse, fine = zip(right, left, strict=True)
+    grown = max(
+        abs(combine(*fine)) - _GROWTH * abs(combine(*coarse))
+        for combine in (operator.add, operator.sub)
+    )
     slopes = [*right, *left]
-    grown = max(abs(one) - _GROWTH * abs(other) for other, one in (right, left))
-    return bool(np.isfinite(slopes).all()) and grown <= _DIFFERENCE_OF_SIDES * max(map(abs, slopes))
+    largest = 2 * max(map(abs, slopes))
+    return bool(np.isfinite(slopes).all()) and grown <= _DIFFERENCE_OF_SIDES * largest
 
 
 def _slopes_of_sides(

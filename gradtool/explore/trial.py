@@ -33,6 +33,7 @@ from gradtool.explore.observed import (
     is_finite,
     observe,
     recorded_gradients,
+    underflows,
 )
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.comparisons import guards_divisions
@@ -117,7 +118,9 @@ def attempt(checkable: Checkable, variant: Variant, seed: int, at_case: AtCase) 
             return Trial(Answer.REFUSED, 3)
         trial = _compared(checkable, *observed, variant, seed, at_case)
         is_outside = trial.answer is Answer.SUSPECT and (
-            variant.is_for_batches or _is_broadcast_by_accident(checkable, variant, at_case)
+            variant.is_for_batches
+            or _is_broadcast_by_accident(checkable, variant, at_case)
+            or underflows(checkable, variant.point)
         )
         return Trial(Answer.REFUSED, trial.calls) if is_outside else trial
 

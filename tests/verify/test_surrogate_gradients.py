@@ -510,6 +510,20 @@ SAID = [
     ),
     ("x.sin() * x.exp()", "g * x.exp() * x.cos()", "X is held constant.", "GT101", Severity.ERROR),
     ("x.sin() * x.exp()", "-g * x.exp() * x.cos()", IS_CONSTANT, "GT101", Severity.ERROR),
+    (
+        "x.sin() * x.exp()",
+        "g * x.exp() * x.cos()",
+        "The sine, whose weights count as constants.",
+        "GT120",
+        Severity.NOTE,
+    ),
+    (
+        "x.sin() + x * x.exp()",
+        "g * (x.cos() + x.exp())",
+        "The second term treats x as constant.",
+        "GT120",
+        Severity.NOTE,
+    ),
     ("x.clone()", "-g", "The identity, its sign reversed twice.", "GT120", Severity.WARNING),
 ]
 

@@ -24,10 +24,14 @@ _SAYS_STOPPED = re.compile(r"stop(s|ped)?[-_ ]?(the )?grad(ient)?s?\b|\bsg[(\[]"
 """Matches what says of a path that it carries no gradient."""
 
 _SAYS_CONSTANT = re.compile(
-    r"[^.;,]*\b(treat\w*|held|kept|taken|regarded|considered) (as )?(a )?constants?\b[^.;,]*",
+    r"[^.;,]*\b(treat\w*|held|kept|taken|regarded|considered|counts?|counted) "
+    r"((the )?\w+ as |as )?(a )?constants?\b[^.;,]*",
     re.IGNORECASE,
 )
 """Matches a clause that says so of a value that forward computes."""
+
+_TERMS = frozenset({"term", "terms", "part", "path", "branch"})
+"""Words of a clause that speaks of a part of what forward computes."""
 
 SAYS_STOPPED = re.compile(f"{_SAYS_STOPPED.pattern}|{_SAYS_CONSTANT.pattern}", re.IGNORECASE)
 """What a docstring says of a path that carries no gradient, in either way."""
@@ -36,12 +40,15 @@ SAYS_STOPPED = re.compile(f"{_SAYS_STOPPED.pattern}|{_SAYS_CONSTANT.pattern}", r
 def is_documented_constant(subject: Subject, at: Derivatives, comparison: Comparison) -> bool:
     """Return True if backward takes a step of forward for a constant, as a docstring says.
 
-    What is said of an argument is nothing but that it has no gradient.
+    What is said of an argument is nothing but that it has no gradient, if it is not said of one
+    term of forward.
     """
     names = {argument.name.lower() for argument in subject.function.arguments}
     clauses = _SAYS_CONSTANT.finditer(subject.function.docstrings)
     words = (set(re.findall(r"\w+", match.group().lower())) for match in clauses)
-    is_said = any(names.isdisjoint(each) and "unless" not in each for each in words)
+    is_said = any(
+        not (_TERMS.isdisjoint(each) and names & each) and "unless" not in each for each in words
+    )
     return is_said and is_held_constant(at, subject.recorded, comparison)
 
 
