@@ -937,7 +937,7 @@ class ShiftedTheSameWayBack(Function):
 
 
 class SquareWithoutItsTwoInPairs(Function):
-    says = "is the derivative times 1/2 (fits"
+    says = "backward is right with `-4 * g` in place of `-2 * g`"
 
     @staticmethod
     def forward(ctx, y):

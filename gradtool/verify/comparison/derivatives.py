@@ -6,6 +6,7 @@ Everything is computed when it is first needed, and once.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from copy import copy
 from functools import cached_property, partial
 from typing import cast
 
@@ -24,6 +25,7 @@ from gradtool.verify.comparison.compare import (
 )
 from gradtool.verify.comparison.convex_hull import Tie, outside_hull
 from gradtool.verify.comparison.locate import EntrySearch, Located, Projection
+from gradtool.verify.comparison.longer_axes import LongerPoint, longer_point
 from gradtool.verify.comparison.nearby_kinks import has_no_tie, narrowed
 from gradtool.verify.comparison.tolerance import LargestMoves, Tolerance
 from gradtool.verify.comparison.witness import Witness, is_consistent, sharpened
@@ -130,6 +132,8 @@ class Derivatives:
         self.symmetric = frozenset(symmetric)
         self._comparisons: dict[int, Comparison] = {}
         self._at_once = True
+        self.longer: LongerPoint | None = None
+        """A point with longer axes, and what backward returned there, if they are looked at."""
         self.is_settled = False
         """True if random products of all gradients are the witness's, but for roundings."""
 
@@ -223,6 +227,12 @@ class Derivatives:
         return analytic_jacobian(
             self.function, self.primals, self.layout, scaling, at_once=self._at_once, first=first
         )
+
+    def with_longer_axes(self) -> Derivatives | None:
+        """Return these derivatives beside those where axes are longer; None if forward refuses."""
+        other = copy(self)
+        other.longer = longer_point(self.function, self.primals, self.seed)
+        return other if other.longer else None
 
     @property
     def is_plain(self) -> BoolArray:

@@ -50,6 +50,11 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """The gradient is the derivative times a fraction, which hardly depends on the inputs."""
 
     @property
+    def leaves_open(self) -> bool:
+        """True if the mistake behind it may be named more precisely."""
+        return self.loose or self.has_simple_factor or self.is_description
+
+    @property
     def hint(self) -> str:
         """The diagnosis as a finding words it."""
         if self.misfit is None:

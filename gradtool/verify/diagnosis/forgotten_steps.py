@@ -93,7 +93,7 @@ def _is_exact(derivatives: Derivatives, recorded: Examinable) -> bool:
     if implied is None:
         return False
     primals, cotangents = looks.first.primals, looks.first.cotangents
-    one, other = (looks.flat(*each.vjps(primals, [cotangents])) for each in (implied, recorded))
+    one, other = (looks.flat(each.vjps(primals, [cotangents])[0]) for each in (implied, recorded))
     scale = np.abs(one).max(initial=0.0)
     return bool(np.abs(one - other).max(initial=0.0) <= looks.precision * scale)
 
@@ -135,7 +135,6 @@ class _Search:
         self._recorded = recorded
         self._looks = looks
         self._precision = self._looks.precision
-        self._flat = self._looks.flat
 
     def run(self) -> _Share | None:
         """The simplest explanation that holds everywhere."""
@@ -164,7 +163,7 @@ class _Search:
     ) -> tuple[FloatArray, list[FloatArray]]:
         """The exact gradient, and the part of it that flows through each of the first `cuts`."""
         found = self._recorded.without(look.primals, look.cotangents, [(), *cuts])
-        exact, *without = map(self._flat, patiently(found))
+        exact, *without = (self._looks.flat(each, look.primals) for each in patiently(found))
         return exact, [exact - each for each in without]
 
     def _fitting(
@@ -199,8 +198,13 @@ class _Search:
 
     def _holds(self, found: _Share, look: Look) -> bool:
         exact, (part,) = self._parts(look, [found.cut])
-        factor = self._factor(self._looks.returned(look) - exact, part, exact)
-        return factor is not None and abs(factor - found.factor) <= EXPLAINED_FACTOR_DIFFERENCE
+        wrong = self._looks.returned(look) - exact
+        factor = self._factor(wrong, part, exact)
+        if factor is None:  # The part may be too small there to show its factor.
+            scale = max(float(np.abs(each).max(initial=0.0)) for each in (wrong, part, exact))
+            left = np.abs(wrong - found.factor * part).max(initial=0.0)
+            return bool(left <= self._precision * scale)
+        return abs(factor - found.factor) <= EXPLAINED_FACTOR_DIFFERENCE
 
 
 def _is_simple(factor: float) -> bool:

@@ -62,23 +62,28 @@ class Looks:
         self.first = Look(derivatives.primals, derivatives.cotangents, returned)
 
     def others(self) -> Iterator[Look]:
-        """Yield another cotangent at the same point, and one at a point nearby."""
+        """Yield another cotangent at the same point, one nearby, and one with longer axes."""
         derivatives, rng = self._derivatives, generator(0, "explanation")
         for primals in (derivatives.primals, shifted_point(derivatives, rng)):
             layout = derivatives.layout
             cotangents = layout.cotangents(signed(rng, layout.outputs.size))
             seen = derivatives.function.call(primals, cotangents)
             yield Look(primals, cotangents, seen.gradients or ())
+        longer = derivatives.longer
+        if longer is not None:
+            yield Look(longer.primals, longer.cotangents, longer.gradients)
 
     def agree(self, look: Look, gradients: Sequence[Array | None] | None) -> bool:
         """Return True if some gradients are those of a look, but for the last digits."""
         if gradients is None:
             return False
-        return is_close(self.flat(gradients), self.returned(look), self.precision)
+        found = self.flat(gradients, look.primals)
+        return is_close(found, self.returned(look), self.precision)
 
     def error(self, exact: Look, gradients: Sequence[Array | None]) -> float:
         """The largest difference of some gradients from exact ones."""
-        return float(np.abs(self.flat(gradients) - self.returned(exact)).max(initial=0.0))
+        found = self.flat(gradients, exact.primals)
+        return float(np.abs(found - self.returned(exact)).max(initial=0.0))
 
     def mended(self, look: Look, exact: Look, gradients: Sequence[Array | None]) -> float:
         """The part of the wrong entries that some gradients have right; zero for less than half.
@@ -86,7 +91,7 @@ class Looks:
         And zero if they have another entry wrong that is right in the look.
         """
         right, before, after = (
-            self.flat(each) for each in (exact.returned, look.returned, gradients)
+            self.flat(each, look.primals) for each in (exact.returned, look.returned, gradients)
         )
         allowed = self.precision * np.abs(right).max(initial=0.0)
         was_wrong, is_wrong = np.abs(before - right) > allowed, ~(np.abs(after - right) <= allowed)
@@ -101,13 +106,18 @@ class Looks:
 
     def returned(self, look: Look) -> FloatArray:
         """The vector of what backward returned."""
-        return self.flat(look.returned)
+        return self.flat(look.returned, look.primals)
 
-    def flat(self, gradients: Sequence[Array | None]) -> FloatArray:
-        """The gradients of the chosen arguments as one vector of real numbers."""
+    def flat(
+        self, gradients: Sequence[Array | None], primals: Sequence[Array] | None = None
+    ) -> FloatArray:
+        """The gradients of the chosen arguments as one vector of real numbers.
+
+        At the point `primals`; None for that of the case.
+        """
         parts = []
         for each in self._arguments:
-            primal, gradient = self._derivatives.primals[each], gradients[each]
+            primal, gradient = (primals or self._derivatives.primals)[each], gradients[each]
             full = np.zeros_like(primal) if gradient is None else gradient
             wide = np.result_type(full.dtype, np.float64)
             parts.append(np.asarray(real_view(np.array(full, dtype=wide, order="C"))).ravel())

@@ -47,7 +47,12 @@ class Repairs:
         self._tried: list[tuple[Repair, Sequence[Array | None] | None]] = []
 
     def explanation(
-        self, comparison: Comparison, name: str, *, is_fraction: bool = False
+        self,
+        comparison: Comparison,
+        name: str,
+        *,
+        is_fraction: bool = False,
+        derivatives: Derivatives | None = None,
     ) -> Explanation | None:
         """The sentence that names the edit; None if none makes the gradient right.
 
@@ -57,19 +62,20 @@ class Repairs:
             comparison: The wrong gradient.
             name: The name of its argument.
             is_fraction: It is off by a factor that extents of the case may be by chance.
+            derivatives: Where the edit has to hold, if not where `Looks` looks by itself.
         """
         try:
             if self._recorded is None or comparison.exact is None:
                 return self._by_numbers(comparison, name)
-            return self._found(self._recorded, comparison.argument, name, is_fraction)
+            chosen = derivatives or self._derivatives
+            alone, whole = (Looks(chosen, each) for each in ((comparison.argument,), chosen.inputs))
+            return self._found(self._recorded, alone, whole, name, is_fraction)
         except Exception:  # The user's code may raise anything at another point.
             return None
 
     def _found(
-        self, recorded: Examinable, argument: int, name: str, is_fraction: bool
+        self, recorded: Examinable, alone: Looks, whole: Looks, name: str, is_fraction: bool
     ) -> Explanation | None:
-        alone = Looks(self._derivatives, (argument,))
-        whole = Looks(self._derivatives, self._derivatives.inputs)
         first = _exact(recorded, alone.first)
         if not alone.flat(first.returned).any():
             return None  # Any factor that happens to be zero makes a gradient zero.

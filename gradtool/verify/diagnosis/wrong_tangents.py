@@ -79,7 +79,11 @@ class _TangentLooks(Looks):
     def returned(self, look: Look) -> FloatArray:
         return _product(look.cotangents, look.returned)
 
-    def flat(self, gradients: Sequence[Array | None]) -> FloatArray:
+    def flat(
+        self,
+        gradients: Sequence[Array | None],
+        primals: Sequence[Array] | None = None,  # noqa: ARG002 the tangents are of the case alone
+    ) -> FloatArray:
         return _product(gradients, self._row)
 
 

@@ -95,7 +95,7 @@ from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.diagnosis.altered_forward import altered_forward, chosen_operand
 from gradtool.verify.diagnosis.bounds_of_forward import bounding_step
 from gradtool.verify.diagnosis.constants import truncated_constant
-from gradtool.verify.diagnosis.diagnosis import diagnose
+from gradtool.verify.diagnosis.diagnosis import Diagnosis, diagnose
 from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
 from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
 from gradtool.verify.diagnosis.forgotten_steps import forgotten_step
@@ -103,6 +103,7 @@ from gradtool.verify.diagnosis.looks import Explanation
 from gradtool.verify.diagnosis.patience import limited_patience
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
+from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer, is_derivable
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, reported_by, skipped
@@ -270,23 +271,40 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
         return _cause_along_symmetric_changes(other, comparison.argument, name)
     if _is_close(comparison) and (constant := truncated_constant(subject.function.lines)):
         return constant
-    diagnosis = diagnose(subject.given.at, comparison, name)
+    at = subject.given.at
+    diagnosis = diagnose(at, comparison, name)
+    if diagnosis and not (diagnosis.leaves_open or diagnosis.is_partial):
+        return diagnosis.hint
+    # What holds at the case may rely on what longer axes lose, as rows with a sum of one.
+    ways = filter(None, (at.with_longer_axes(), at))
+    named = (_named(subject, each, comparison, name, diagnosis) for each in ways)
+    found = next(filter(None, named), None)
+    return found or (None if diagnosis is None else diagnosis.hint)
+
+
+def _named(
+    subject: Subject,
+    at: Derivatives,
+    comparison: Comparison,
+    name: str,
+    diagnosis: Diagnosis | None,
+) -> Explanation | None:
+    """The step of forward, or the edit of backward, that explains the finding."""
+    recorded = subject.recorded
     is_fraction = diagnosis is not None and diagnosis.has_simple_factor
     step = None
     if diagnosis is None or (diagnosis.loose and not is_fraction):
-        step = _step(subject, comparison, name)
+        step = _step(at, recorded, comparison, name)
     elif is_fraction:
-        at, recorded = subject.given.at, subject.recorded
         step = altered_forward(at, recorded, comparison, name, is_factor=True)
     elif diagnosis.is_description:
-        step = chosen_operand(subject.given.at, subject.recorded, comparison, name)
-    elif not diagnosis.is_partial:
-        return diagnosis.hint
+        step = chosen_operand(at, recorded, comparison, name)
     if step is not None and step.is_plain:
         return step
-    repair = subject.repairs.explanation(comparison, name, is_fraction=is_fraction)
-    step = repair or step or bounding_step(subject.given.at, subject.recorded, comparison, name)
-    return step or (None if diagnosis is None else diagnosis.hint)
+    repair = subject.repairs.explanation(
+        comparison, name, is_fraction=is_fraction and at.longer is None, derivatives=at
+    )
+    return repair or step or bounding_step(at, recorded, comparison, name)
 
 
 def _is_close(comparison: Comparison) -> bool:
@@ -296,9 +314,10 @@ def _is_close(comparison: Comparison) -> bool:
     return bool(np.abs(comparison.analytic - exact).max(initial=0.0) <= SAME_CONSTANT * largest)
 
 
-def _step(subject: Subject, comparison: Comparison, name: str) -> Explanation | None:
+def _step(
+    at: Derivatives, recorded: Examinable | None, comparison: Comparison, name: str
+) -> Explanation | None:
     """The step of forward that explains the finding, in the plainest words."""
-    at, recorded = subject.given.at, subject.recorded
     forgotten = forgotten_step(at, recorded, comparison, name)
     if forgotten and forgotten.is_plain:
         return forgotten

@@ -214,6 +214,16 @@ EXPLAINED_SHIFT = 2.0**-6
 of forward change. Halved: what holds by accident at one point may hold there too.
 """
 
+LONGER_AXES_SHIFT = 0.03
+"""Unit: parts of an entry. By how much entries of longer axes differ from those that they repeat.
+Doubled: rows of shares no longer have sums near one. Halved: sums of nearly equal entries cancel.
+"""
+
+LONGER_AXES_MOST = 400
+"""Unit: entries of a point with longer axes. Doubled: explanations take longer, where extents as
+long are equal by chance less often. Halved: those of an attention hold at its own extents only.
+"""
+
 STEPS_MOST = 200
 """Unit: steps of forward that are tried; each costs a backward. Doubled: seconds of work for a
 large forward. Halved: a long forward is explained by its last steps only.

@@ -50,6 +50,25 @@ def divisors(backward: Backward) -> Iterator[Repair]:
                     yield Repair(node, ast.BinOp(left, op, parsed(f"{name}.sum()")), node)
 
 
+def other_counts(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the number of all entries of a tensor, or along another dim, in the place of one."""
+    match node:
+        case ast.Subscript(value=ast.Attribute(value=value, attr="shape"), slice=ast.Constant()):
+            pass
+        case ast.Call(func=ast.Attribute(value=value, attr="size"), args=[ast.Constant()]):
+            pass
+        case ast.Call(func=ast.Attribute(value=value, attr="numel"), args=[]):
+            pass
+        case ast.Call(func=ast.Name(id="len"), args=[value]):
+            pass
+        case _:
+            return
+    whole = ast.unparse(value)
+    for code in (f"{whole}.numel()", f"{whole}.shape[0]", f"{whole}.shape[-1]"):
+        if code != ast.unparse(node):
+            yield parsed(code)
+
+
 def summed_factors(backward: Backward) -> Iterator[Repair]:
     """Multiply or divide a variable or call by the sum of a variable."""
     held = backward.held

@@ -51,6 +51,7 @@ from gradtool.adapters.common.alterations.backward.reductions import (
     divisors,
     kept_dims,
     masked_means,
+    other_counts,
     summed_factors,
     unbiased_means,
 )
@@ -127,6 +128,7 @@ _FAMILIES: tuple[Family, ...] = (
     _of_each(without_gaps),
     without_wrapping,
     divisors,
+    _of_each(other_counts),
     other_numbers,
     numbers_of_calls,
     ones_for_variables,
