@@ -24,7 +24,7 @@ from gradtool.explore.ignored_option import (
 from gradtool.explore.observed import AtCase, gradients_at, has_options
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
-from gradtool.explore.reading.source import iterations
+from gradtool.explore.reading.source import iterations, reads_strides
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.subgradients import is_subgradient
 from gradtool.explore.trial import Answer, attempt, is_near, stale
@@ -96,6 +96,9 @@ the signs of a constant.
 
 _OTHER_VALUES = "values"
 """The family of the same shapes and options, with which a cache may be looked up by mistake."""
+
+_CONSTANT = "constant axes"
+"""The family of tensors with equal entries along an axis."""
 
 _LEAST_CLEAR = 4.0
 """Ratio of a difference to its tolerance from which on it is certain."""
@@ -189,7 +192,10 @@ class _Search:
         self._batched = list[tuple[ResolvedCase, Variant]]()
         self._bases = defaultdict[int, list[Variant]](list)
         self.longer = list[tuple[ResolvedCase, Variant]]()
-        """The largest variant with longer axes than those of extent one in its case."""
+        """The largest variant with longer axes than those of extent one in its case.
+
+        Or one with equal entries, which may be one entry expanded.
+        """
 
     @property
     def is_over(self) -> bool:
@@ -367,6 +373,8 @@ class _Search:
         """Keep a variant for the rules on other derivatives, if there is room for its kind."""
         if takes_a_branch and len(self._branching) < _MOST_BRANCHING[self._settings.explore]:
             self._branching.append((case, variant))
+        if family == _CONSTANT and not self.longer and reads_strides(self._checkable.obj):
+            self.longer = [(case, variant)]
         if variant.is_for_batches and len(self._batched) < _MOST_BATCHED:
             self._batched.append((case, variant))
         if variant.growth is not None and variant.growth.before == 1:

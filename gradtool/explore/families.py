@@ -76,6 +76,7 @@ from gradtool.explore.variants.indices import (
     far_places,
     from_the_end,
     ignored,
+    in_narrow_integers,
     matched,
     places_from_the_end,
     regrouped,
@@ -109,7 +110,15 @@ from gradtool.explore.variants.starred import one_for_each, starred
 from gradtool.explore.variants.stated_shapes import with_options
 from gradtool.explore.variants.tensor_numbers import tensor_numbers
 from gradtool.explore.variants.ties import levels, ties
-from gradtool.explore.variants.values import falling, far, larger, near, reversed_axes, values
+from gradtool.explore.variants.values import (
+    falling,
+    far,
+    larger,
+    near,
+    reversed_axes,
+    turned_back,
+    values,
+)
 from gradtool.explore.variants.zeros import at_limits, counts, ends, shared_zeros, whole, zeros
 from gradtool.verify.protocol.coordinates import is_continuous
 
@@ -219,6 +228,7 @@ def _of_arguments(
             not axes.keeps_bytes,
             far_places(function, extents(point, axes, draws("far places"))),
         ),
+        "places beyond a byte": lambda: in_narrow_integers(full),
         # Many points that are close together make a matrix singular.
         "spread constants": lambda: _unless(
             solves(function), spread(point, points, axes, draws("spread"))
@@ -347,6 +357,7 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
             is_scaled=is_scaled,
             is_exact_near_zero=is_exact_near_zero(function),
         ),
+        "opposite vectors": lambda: _unless(not said.speaks_of_unit_vectors, turned_back(point)),
         "far values": lambda: far(point, is_any_size=said.is_stable),
         "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),

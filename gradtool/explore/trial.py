@@ -313,7 +313,9 @@ class _Compared(msgspec.Struct, frozen=True):
         if not self.variant.is_at_edge:
             return None
         has_derivative = any(map(_lacks_number, found, self.exact))
-        is_mistake = has_derivative and self._is_smooth(found)
+        is_mistake = has_derivative and (
+            self._is_smooth(found) or guards_divisions(self.checkable.obj)
+        )
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
 
     def _only_finite(self, found: Sequence[Array | None]) -> Trial | None:

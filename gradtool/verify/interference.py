@@ -57,17 +57,20 @@ def _working(
     """The call to the first of the `functions` that accepts `primals`, if there is one."""
     for function in functions:
         with function.objects_restored():
-            alone = function.call(primals, partial(_cotangents, subject))
+            alone = function.call(primals, partial(_cotangents, subject, how))
         # A call that fails by itself says nothing about calls that interfere.
         if alone.failure is None and alone.gradients is not None:
-            cotangents = _cotangents(subject, alone)
+            cotangents = _cotangents(subject, how, alone)
             assert cotangents is not None
             yield InterferingCall(function, primals, cotangents, alone.gradients, how)
             return
 
 
-def _cotangents(subject: Subject, forward: Observation) -> Cotangents | None:
-    """The case's own where they fit the outputs, else random ones; None where forward failed."""
+def _cotangents(subject: Subject, how: str, forward: Observation) -> Cotangents | None:
+    """The case's own for a point nearby, else random ones; None where forward failed.
+
+    A gradient that is linear is the same wherever its cotangents are.
+    """
     if forward.failure:
         return None
     own = subject.first.cotangents
@@ -79,7 +82,7 @@ def _cotangents(subject: Subject, forward: Observation) -> Cotangents | None:
         else None
         for output, graphed in pairs
     ]
-    return own if _shapes(own) == _shapes(made) else made
+    return own if not how and _shapes(own) == _shapes(made) else made
 
 
 def _shapes(arrays: Cotangents) -> list[tuple[int, ...] | None]:

@@ -18,13 +18,13 @@ _AXES = r"\(((?:[^()]|\([^()]*\))*)\)"
 _STATED = re.compile(
     r"((?:\b\w+`*(?:,| and) `*)*)\b(\w+)`*(:| are| have)?"
     r"(?:(?<=:)[^().:;]{0,32}\b(?:shape|size|tensor|matrix|vector|array|scalar)s?\b,?)?"
-    r"(?: (?:is|has|of|with)\b)?(?:\s(?:one )?(?:per|for each|for every) \w+)?"
+    r"(?: (?:is|has|of|with)\b)?(?:,? optional\b)?(?:\s(?:one )?(?:per|for each|for every) \w+)?"
     rf"(?: (?:a |the )?(?:shape|size)s?\b)?\s*`*{_AXES}(?!\s*\*)"
 )
 """Matches ``x (B, T)``, ``x: (B, (K - 1) * d)``, ``q, k: (B, L, d)`` and ``a and b, each (C,)``.
 
 And ``x is (N, C)``, ``q and k are (B, L, d)``, ``w of shape (n // 2 + 1,)``, ``x: an array (N,)``,
-and ``alpha is per column (k,)``.
+``mask optional (B, N)``, and ``alpha is per column (k,)``.
 """
 
 _COUNTED = re.compile(

@@ -23,6 +23,7 @@ from gradtool.explore.reading.mirrored import mirrored
 from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
 from gradtool.explore.reading.wording.entries import (
+    speaks_of_apart,
     speaks_of_distinct,
     speaks_of_one,
     speaks_of_varied,
@@ -68,6 +69,7 @@ def constraints(
     found += _multiples(text, case)
     found += _kept_apart(case)
     found += _distinct(case) if speaks_of_distinct(text) else ()
+    found += _entries_apart(case) if speaks_of_apart(text) else ()
     found += [partial(_is_varied, speaks_of_one(text))] if speaks_of_varied(text) else ()
     found += _in_order(case, methods)
     found += kept_regular(case, methods)
@@ -154,14 +156,28 @@ def _is_below(lower: Bound, upper: Bound, point: Point) -> bool:
 
 
 def _within(name: str | None, case: Point, point: Point) -> bool:
-    """Return True if numbers stay between the least and the largest of the case."""
+    """Return True if numbers stay between the least and the largest of the case.
+
+    Of indices the range is another one where plain numbers are, as the sizes of a grid.
+    """
     names = [case.names[at] for at in sorted(case.tracked)] if name is None else [name]
     before, after = _named(case), _named(point)
     return all(
         before[each].min() <= after[each].min() and after[each].max() <= before[each].max()
         for each in names
         if all(isinstance(values.get(each), np.ndarray) for values in (before, after))
-        if before[each].dtype.kind in "fiu" and before[each].size and after[each].size
+        if before[each].dtype.kind in ("f" if _has_other_sizes(case, point) else "fiu")
+        if before[each].size and after[each].size
+    )
+
+
+def _has_other_sizes(case: Point, point: Point) -> bool:
+    before, after = _named(case), _named(point)
+    return any(
+        isinstance(value := after[case.names[at]], int | tuple | list)
+        and value != before[case.names[at]]
+        for at in case.plain
+        if case.names[at] in after
     )
 
 
@@ -263,6 +279,13 @@ def _kept_apart(case: Point) -> Iterator[Constraint]:
             few = [axis for axis in axes if 1 < array.shape[axis] <= _MOST_ENDS]
             apart = (partial(_are_apart, name, axis) for axis in few)
             yield from islice((each for each in apart if each(case)), 1)
+
+
+def _entries_apart(case: Point) -> Iterator[Constraint]:
+    """Constraints that numbers at one place of two tensors, as edges of boxes, stay different."""
+    for (one, first), (other, second) in combinations(case.continuous(), 2):
+        if first.shape == second.shape:
+            yield partial(_differ, (case.names[one], case.names[other]))
 
 
 def _distinct(case: Point) -> Iterator[Constraint]:

@@ -33,6 +33,12 @@ _ONE_FOR_EACH = re.compile(
 
 _ROWS = re.compile(r"rows?|samples?|examples?|items?|points?|groups?|nodes?|sequences?|batch")
 
+_ALIKE = re.compile(r"\b(one|(the|a) (same|common|single)|equal|identical|same) shapes?\b", re.I)
+"""Matches ``x, w and mask have one shape``."""
+
+_SENTENCES = re.compile(r"[.;]|\n\s*\n|\n(?=\s*`*\w+`* ?[:(])")
+"""Matches what is between two sentences, and two items of a list."""
+
 _MOST_WAYS = 16
 """Combinations of the shapes that a text leaves to choose from."""
 
@@ -95,6 +101,9 @@ def symbols(shapes: Shapes, point: Point) -> dict[str, int]:
 
 def shapes_of(text: str, name: str, case: Point) -> list[tuple[int, ...]]:
     """The shapes that a text states of an argument, in extents of the case; none if unknown."""
+    alike = _shape_in_common(text, name, case)
+    if alike is not None:
+        return [alike]
     ways = stated_shapes(text, case)
     if not ways:
         return []
@@ -102,6 +111,17 @@ def shapes_of(text: str, name: str, case: Point) -> list[tuple[int, ...]]:
     stated = alternatives(text, {name}).get(name, ())
     shapes = ([_computed(axis, known) for axis in axes] for axes in stated)
     return [tuple(filter(None, shape)) for shape in shapes if all(shape)]
+
+
+def _shape_in_common(text: str, name: str, case: Point) -> tuple[int, ...] | None:
+    """The shape of a tensor that a text says has the same shape as an argument, if there is one."""
+    for sentence in _SENTENCES.split(text):
+        words = re.findall(r"\w+", sentence)
+        if name in words and _ALIKE.search(sentence):
+            for at, array in case.arrays():
+                if case.names[at] in words and case.names[at] != name:
+                    return tuple(array.shape)
+    return None
 
 
 def with_numbers(

@@ -26,6 +26,8 @@ _STRIDED = re.compile(r"conv[123]d|(max|avg|lp)_pool[123]d")
 
 _NEEDED = re.compile(r"needs_input_grad")
 
+_STRIDES = re.compile(r"stride|(as|empty|new_empty)_strided")
+
 _EXPONENTIALS = re.compile(r".*(exp|softmax|softmin|sigmoid|softplus|sinh|cosh|tanh).*")
 
 _EIGENVALUES = re.compile(r"eigh|eigvalsh")
@@ -153,6 +155,11 @@ _OF_ONE_RESULT = 2
 def takes_exponentials(function: Any) -> bool:
     """Return True for a source with an exponential, also one inside of a softmax or its like."""
     return _has_attribute(function, _EXPONENTIALS)
+
+
+def reads_strides(function: Any) -> bool:
+    """Return True for a source that asks where entries lie in memory."""
+    return _has_attribute(function, _STRIDES)
 
 
 def forward_names(function: Any, attribute: str) -> bool:

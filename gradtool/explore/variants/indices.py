@@ -36,6 +36,9 @@ _LEAST_NOT_OWN_INVERSE = 3
 
 _LARGEST_IN_A_BYTE = 255
 
+_PLACES = 20
+"""Places along an axis, of which the square is beyond a byte."""
+
 _ORDERS = 3
 """Orders to try: of three or four entries, half of all orders are their own inverses."""
 
@@ -192,6 +195,38 @@ def far_places(function: Any, longer: Iterable[Variant]) -> Iterator[Variant]:
         ):
             for made in at_the_end(function, variant.point):
                 yield replace(made, change=f"{variant.change}, and {made.change}")
+
+
+def in_narrow_integers(point: Point) -> Iterator[Variant]:
+    """Yield variants of indices of one byte, among more places than a byte can count.
+
+    How many there are along each axis is in plain integers, or in a tuple of them.
+    """
+    narrow = [at for at, array in point.arrays() if _is_narrow(array)]
+    sizes = {at: _larger_sizes(point.values[at]) for at in point.plain if narrow}
+    changed: dict[int, Any] = {at: size for at, size in sizes.items() if size is not None}
+    if not changed:
+        return
+    changes = [f"`{point.names[at]}` is {size}" for at, size in changed.items()]
+    for turn, at in enumerate(narrow, 1):  # The ends of an edge are no equal places.
+        changed[at] = point.values[at].copy()
+        changed[at].reshape(-1)[-1] = _PLACES - turn
+        changes.append(f"`{point.names[at]}` contains {_PLACES - turn}")
+    yield Variant(point.having(changed), ", and ".join(changes))
+
+
+def _is_narrow(array: Array) -> bool:
+    is_integer = array.dtype.kind in "iu" and array.dtype.itemsize == 1
+    return is_integer and bool(array.size) and array.min() >= 0 and array.max() < _PLACES - 1
+
+
+def _larger_sizes(value: Any) -> Any:
+    """Sizes of a grid that has more places than a byte can count; None for anything else."""
+    if type(value) is int and 1 < value < _PLACES:
+        return _PLACES
+    if type(value) in (tuple, list) and len(value) > 1 and all(map(_larger_sizes, value)):
+        return type(value)(_PLACES + axis for axis, _ in enumerate(value))
+    return None
 
 
 def _with_place(array: Array, place: int) -> Array:

@@ -83,7 +83,7 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
         elif at in missing and is_position(name):
             yield from _positions(full, at)
         elif at in missing and _is_mask(checkable.obj, name):
-            yield from _masks(full, at)
+            yield from _masks(full, at, shapes_of(said.docstrings, name, full))
         elif at in missing and _is_number(instead.get(name)):
             yield from _other_number(full, at, instead[name])
         elif at in missing and is_length(name):
@@ -197,9 +197,12 @@ def _may_be_left(parameter: inspect.Parameter, point: Point, at: int) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-def _masks(point: Point, at: int) -> Iterator[Variant]:
-    """Variants that give a mask of one of the tensors, which leaves out some entries."""
-    for shape in _shapes(point):
+def _masks(point: Point, at: int, stated: Sequence[Shape]) -> Iterator[Variant]:
+    """Variants that give a mask of one of the tensors, which leaves out some entries.
+
+    Of the shapes that are stated, if there are any.
+    """
+    for shape in stated or _shapes(point):
         kept = np.arange(int(np.prod(shape))).reshape(shape) % 3 != 1
         yield _with_tensor(point, at, kept)
 
@@ -277,8 +280,10 @@ def _kinds(checkable: Checkable, point: Point, name: str, instead: Any) -> list[
         return [((), models[0].dtype)]
     if not (instead is None or first) or not models or not _may_be_tensor(checkable, name):
         return first  # A number that forward takes instead stands for a number.
-    shapes = shapes_of(said.docstrings, name, point)[:1]
-    shapes += [*(_returned(checkable, point) if is_state(name) else ()), *_shapes(point)]
+    stated = shapes_of(said.docstrings, name, point)[:1]
+    if stated:
+        return [*dict.fromkeys([*first, (stated[0], models[0].dtype)])]
+    shapes = [*(_returned(checkable, point) if is_state(name) else ()), *_shapes(point)]
     return [*dict.fromkeys([*first, *((shape, models[0].dtype) for shape in shapes)])]
 
 

@@ -101,6 +101,16 @@ def values(
                     yield Variant(drawn.having({at: flipped}), change)
 
 
+def turned_back(point: Point) -> Iterator[Variant]:
+    """Yield variants in which one tensor of unit vectors, all of one sign, points the other way."""
+    for at in movable_tensors(point):
+        array = point.values[at]
+        has_unit_rows = any(each.name == "unit rows" for each in traits(array))
+        if has_unit_rows and array.min() >= 0:
+            change = f"values of `{point.names[at]}` have the opposite sign"
+            yield Variant(point.having({at: -array}), change)
+
+
 def far(point: Point, *, is_any_size: bool) -> Iterator[Variant]:
     """Yield variants of numbers whose exponentials overflow, if those may be given.
 

@@ -90,6 +90,8 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_compare)
     together = _is_right_together(subject)
     flaw = (None if together else _of_cotangents(subject)) or _of_expanded(subject)
+    if flaw is None and any(map(_is_repeated, subject.first.primals)):
+        flaw = _of_inputs(subject, {"expanded": _given(subject, "expanded")})
     if flaw is None and not together:
         runs = {layout: _given(subject, layout) for layout in _LAYOUTS}
         flaw = _of_inputs(subject, runs) or _refused(runs)
@@ -129,6 +131,14 @@ def _of_expanded(subject: Subject) -> Flaw | None:
         return None
     found = subject.function.call(primals, constant, cotangent_layout="expanded")
     return _unlike(subject, found, plain, "for an expanded cotangent, like that of a sum")
+
+
+def _is_repeated(array: Array) -> bool:
+    """Return True if all entries along some axis are equal, so that expanding one gives them."""
+    return any(
+        extent > 1 and bool((array == array.take([0], axis)).all())
+        for axis, extent in enumerate(array.shape)
+    )
 
 
 def _of_inputs(subject: Subject, runs: Mapping[MemoryLayout, Observation]) -> Flaw | None:

@@ -30,6 +30,11 @@ _DISTINCT = re.compile(
     re.I,
 )
 
+_APART = re.compile(
+    r"\b(must|do|may|should|can) ?not (share|coincide|touch)\b|\bno (shared|common|coinciding)\b",
+    re.I,
+)
+
 _VARIED = re.compile(
     r"\bat least two (distinct|different)\b|\bnot all (of them )?(equal|alike|identical|the same)\b"
     r"|\bnon-?constant\b|\bnever (all )?(constant|equal)\b|\bnot constant\b"
@@ -101,6 +106,11 @@ _PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
 def speaks_of_distinct(text: str) -> bool:
     """Return True for a text that says that no two entries are the same."""
     return bool(_DISTINCT.search(text))
+
+
+def speaks_of_apart(text: str) -> bool:
+    """Return True for a text that says that two tensors have no number in common."""
+    return bool(_APART.search(text))
 
 
 def speaks_of_one(text: str) -> bool:

@@ -33,12 +33,13 @@ _TALL = re.compile(
 
 _APART = re.compile(
     r"\b(not|never|non|no)\b[^.;]{0,24}\bcoincid|\bnone of them\b|\bdisjoint\b|\bin common\b"
-    r"|\bpositive distances?\b|\bnever (touch|meet)",
+    r"|\bpositive distances?\b|\b(never|not) (touch|meet|share)",
     re.I,
 )
 
 _GENERAL_POSITION = re.compile(
     r"non-?degenerate|general position|(not|non-?|no three) ?(collinear|coplanar|parallel)"
+    r"|\b(no|not|never) (degenerate|collapsed|(zero|empty)-?(area|length|volume))"
     r"|linearly independent",
     re.I,
 )

@@ -41,6 +41,10 @@ _SIGNED_UNIT_RANGE = re.compile(
     r"-1(\.0)?(,| and| to|\.\.) ?\+?1\b|-1 ?(<|\u2264)=? ?\w+ ?(<|\u2264)=? ?1\b"
 )
 
+_UNIT_VECTORS = re.compile(
+    r"\b(unit|normalized|normalised) (quaternion|vector|direction|axis|axes)"
+)
+
 _REAL_OR_COMPLEX = re.compile(
     r"\breal\b[^.;]{0,24}\bor\b[^.;]{0,12}\bcomplex\b|\breal( \([^)]*\))? and complex\b"
     r"|\bcomplex\b[^.;]{0,24}\bor\b[^.;]{0,12}\breal\b|\bcomplex and real\b"
@@ -73,6 +77,11 @@ class OnRanges(Texts):
     def speaks_of_signed_unit_range(self) -> bool:
         """A docstring speaks of the range from -1 to 1."""
         return bool(_SIGNED_UNIT_RANGE.search(self.docstrings))
+
+    @cached_property
+    def speaks_of_unit_vectors(self) -> bool:
+        """A docstring speaks of directions, which have any sign."""
+        return bool(_UNIT_VECTORS.search(self.docstrings))
 
     @cached_property
     def is_of_any_size(self) -> bool:
