@@ -194,7 +194,7 @@ class _Search:
         self.longer = list[tuple[ResolvedCase, Variant]]()
         """The largest variant with longer axes than those of extent one in its case.
 
-        Or one with equal entries, which may be one entry expanded.
+        Or those with equal entries, which may be one entry expanded.
         """
 
     @property
@@ -373,8 +373,8 @@ class _Search:
         """Keep a variant for the rules on other derivatives, if there is room for its kind."""
         if takes_a_branch and len(self._branching) < _MOST_BRANCHING[self._settings.explore]:
             self._branching.append((case, variant))
-        if family == _CONSTANT and not self.longer and reads_strides(self._checkable.obj):
-            self.longer = [(case, variant)]
+        if family == _CONSTANT and reads_strides(self._checkable.obj):
+            self.longer.append((case, variant))
         if variant.is_for_batches and len(self._batched) < _MOST_BATCHED:
             self._batched.append((case, variant))
         if variant.growth is not None and variant.growth.before == 1:

@@ -33,6 +33,7 @@ from gradtool.explore.reading.comparisons import (
     axis_counts,
     compares_entries,
     guards,
+    guards_divisions,
     loop_counts,
     numbered_choices,
     takes_sizes,
@@ -413,7 +414,9 @@ def _of_special_numbers(
         "zeros": lambda: _unless(
             said.needs_nonzero, zeros(point, draws("zeros"), edges(function, point.names))
         ),
-        "shared zeros": lambda: shared_zeros(point, said.may_vanish),
+        "shared zeros": lambda: shared_zeros(
+            point, lambda name: guards_divisions(function) or said.may_vanish(name)
+        ),
         "limits at zero": lambda: at_limits(point, tested_near_zero(function)),
         "whole numbers": lambda: whole(point, draws("whole")),
         "sums": lambda: rescaled(checkable, point),

@@ -39,7 +39,7 @@ _APART = re.compile(
 
 _GENERAL_POSITION = re.compile(
     r"non-?degenerate|general position|(not|non-?|no three) ?(collinear|coplanar|parallel)"
-    r"|\b(no|not|never) (degenerate|collapsed|(zero|empty)-?(area|length|volume))"
+    r"|\b(no|not|none|never|without)\b[^.;]{0,24}\b(degenerate|collapsed|zero[- ](area|length))"
     r"|linearly independent",
     re.I,
 )

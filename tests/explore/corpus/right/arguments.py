@@ -492,3 +492,47 @@ class ShiftedRows(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(3, 2),)
+
+
+class DistanceUnderMask(Function):
+    """Mean squared distance; x, y and an optional boolean mask have the same shape."""
+
+    @staticmethod
+    def forward(ctx, x, y, mask=None):
+        kept = torch.ones_like(x) if mask is None else mask.to(x.dtype)
+        count = (kept * torch.ones_like(x)).sum() if mask is None else kept.sum()
+        ctx.save_for_backward(x, y, kept, count)
+        return (kept * (x - y) ** 2).sum() / count.clamp(min=1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y, kept, count = ctx.saved_tensors
+        of_x = 2 * g * kept * (x - y) / count.clamp(min=1)
+        return of_x, -of_x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), draw(3, 4, seed=1)
+
+
+class MeanOfChannels(Function):
+    """Mean over kept places; x (B, C, N), mask optional (B, N) boolean with a True in each row."""
+
+    @staticmethod
+    def forward(ctx, x, mask=None):
+        kept = torch.ones_like(x[:, :1]) if mask is None else mask[:, None].to(x.dtype)
+        count = kept.sum(-1, keepdim=True)
+        ctx.save_for_backward(x, kept, count)
+        return ((x * kept).sum(-1, keepdim=True) / count).tanh()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, kept, count = ctx.saved_tensors
+        mean = (x * kept).sum(-1, keepdim=True) / count
+        return (g * (1 - mean.tanh().square()) * kept / count).expand(x.shape), None
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(2, 2, 4),)

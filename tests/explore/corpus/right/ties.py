@@ -472,3 +472,59 @@ class LogOfDistance(Function):
     @staticmethod
     def sample_inputs():
         yield rand(2, 3), rand(2, 3)
+
+
+class OverlapOfIntervals(Function):
+    """Length of what two intervals (n, 2) have in common; they must not share an end."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        start, end = torch.maximum(a[:, 0], b[:, 0]), torch.minimum(a[:, 1], b[:, 1])
+        ctx.save_for_backward(a, b)
+        return (end - start).clamp(min=0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        meet = torch.minimum(a[:, 1], b[:, 1]) > torch.maximum(a[:, 0], b[:, 0])
+        found = []
+        for one, other in ((a, b), (b, a)):
+            start, end = -g * meet * (one[:, 0] > other[:, 0]), g * meet * (one[:, 1] < other[:, 1])
+            found.append(torch.stack([start, end], 1))
+        return tuple(found)
+
+    @staticmethod
+    def sample_inputs():
+        a = torch.tensor([[0.0, 2.0], [1.0, 3.0]], dtype=torch.double, requires_grad=True)
+        yield a, torch.tensor([[1.0, 3.0], [0.5, 2.0]], dtype=torch.double, requires_grad=True)
+
+
+class AreaOfTriangles(Function):
+    """Areas of triangles between points (n, 2), none of which is a zero-area triangle."""
+
+    @staticmethod
+    def forward(ctx, points, corners):
+        one, two, three = points[corners].unbind(1)
+        u, v = two - one, three - one
+        ctx.save_for_backward(points, corners)
+        return (u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]).abs() / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        points, corners = ctx.saved_tensors
+        one, two, three = points[corners].unbind(1)
+        u, v = two - one, three - one
+        twice = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
+        along = (g * twice / twice.abs() / 2).unsqueeze(-1)
+        of_u = along * torch.stack([v[:, 1], -v[:, 0]], 1)
+        of_v = along * torch.stack([-u[:, 1], u[:, 0]], 1)
+        of_points = torch.zeros_like(points)
+        for corner, each in enumerate((-of_u - of_v, of_u, of_v)):
+            of_points.index_add_(0, corners[:, corner], each)
+        return of_points, None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(4, 2), torch.tensor([[0, 1, 2], [0, 2, 3]])

@@ -500,3 +500,25 @@ class PlacesAlongLast(Function):
     @staticmethod
     def sample_inputs():
         yield rand(2, 4, 3), 1
+
+
+class WeightedColumns(Function):
+    """x times one weight for each entry, which may be expanded."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return (x * weight).sum(0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, weight = ctx.saved_tensors
+        of_weight = torch.empty_strided(weight.shape, weight.stride(), dtype=weight.dtype)
+        for row, entry in zip(of_weight, x, strict=True):
+            row.copy_(g * entry)
+        return g * weight, of_weight
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 2), draw(3, 2, seed=1)

@@ -678,3 +678,26 @@ class EnergyOfKinds(Function):
     @staticmethod
     def sample_inputs():
         yield draw(8), torch.tensor([0, 3, 3, 7, 1]), draw(5, seed=1)
+
+
+class PixelsOfImage(Function):
+    """The pixels of an image of height x width at rows and columns, integers of any dtype."""
+
+    @staticmethod
+    def forward(ctx, depth, rows, columns, height, width):
+        ctx.save_for_backward(rows, columns)
+        ctx.size = height, width
+        image = depth.new_zeros(height, width)
+        return image.index_put((rows.long(), columns.long()), depth, accumulate=True)
+
+    @staticmethod
+    def backward(ctx, g):
+        rows, columns = ctx.saved_tensors
+        _, width = ctx.size
+        places = rows * width + columns
+        return g.reshape(-1)[places.long()], None, None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        rows, columns = torch.tensor([[0, 3, 1], [2, 2, 0]], dtype=torch.uint8)
+        yield draw(3), rows, columns, 4, 3

@@ -857,3 +857,46 @@ class UnitBeyondGuard(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 3), 1e-12
+
+
+class ShareOfWins(Function):
+    """wins / (wins + losses) of counts that may be zero; no games give a share of one half."""
+
+    @staticmethod
+    def forward(ctx, wins, losses):
+        games = wins + losses
+        ctx.save_for_backward(wins, losses, games)
+        played = torch.where(games == 0, torch.ones_like(games), games)
+        return torch.where(games == 0, torch.full_like(games, 0.5), wins / played)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        wins, losses, games = ctx.saved_tensors
+        return g * losses / games**2, -g * wins / games**2
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, low=0.5, high=2.0), draw(5, low=0.5, high=2.0, seed=1)
+
+
+class AngleBetweenAxes(Function):
+    """1 - (u . v)^2 / 2 - |u . v| / 2 of unit vectors, whose signs do not matter."""
+
+    @staticmethod
+    def forward(ctx, u, v):
+        cosine = (u * v).sum(-1, keepdim=True)
+        ctx.save_for_backward(u, v, cosine)
+        return 1 - cosine.square() / 2 - cosine.abs() / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        u, v, cosine = ctx.saved_tensors
+        along = -g * (cosine + 0.5)
+        return along * v, along * u
+
+    @staticmethod
+    def sample_inputs():
+        u = torch.tensor([[0.6, 0.8, 0.0], [0.0, 0.28, 0.96]], dtype=torch.double)
+        yield u.requires_grad_(), u.detach().roll(1, 1).requires_grad_()
