@@ -205,6 +205,32 @@ def is_broadcast_otherwise(checkable: Checkable, point: Point, shapes: Mapping[i
     )
 
 
+def is_shaped_otherwise(
+    point: Point, seen: Observation, shapes: Mapping[int, Shape], of_outputs: Sequence[Shape | None]
+) -> bool:
+    """Return True if an output with the shape of an argument has another one, and a new extent.
+
+    A slice that ends early and is then broadcast makes it so, where forward does not check what
+    it is given.
+
+    Args:
+        point: The arguments.
+        seen: What forward returned.
+        shapes: Those of the tensors at the case, by position.
+        of_outputs: Those of the outputs at the case.
+    """
+    extents = {extent for _, array in point.arrays() for extent in array.shape}
+    return any(
+        output is not None
+        and before == shapes.get(at)
+        and output.shape != array.shape
+        and not extents.issuperset(output.shape)
+        for output, before in zip(seen.outputs, of_outputs, strict=False)
+        for at, array in point.continuous()
+        if before
+    )
+
+
 def is_broadcast_inside(checkable: Checkable, point: Point, shapes: Mapping[int, Shape]) -> bool:
     """Return True if an axis that became one is broadcast against something that forward computes.
 

@@ -50,6 +50,8 @@ class AtCase(msgspec.Struct, frozen=True, eq=False):
     """The positions of the arguments that forward changes in place."""
     shapes: Mapping[int, tuple[int, ...]] = {}
     """The shapes of the tensors, by position."""
+    output_shapes: Sequence[tuple[int, ...] | None] = ()
+    """The shapes of the outputs."""
     is_witness: bool = True
     """Backward has the exact ones; not where forward iterates, and is right by what it reaches."""
 
@@ -103,6 +105,7 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
     exact = recorded_gradients(function, cotangents)
     options = [point.values[at] for at in point.plain]
     shapes = {at: array.shape for at, array in point.arrays()}
+    of_outputs = [None if each is None else each.shape for each in started.seen.outputs]
     try:
         found = started.gradients(cotangents)
     except Exception:  # The user's code may raise anything.
@@ -114,6 +117,7 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
             axes_of_one(point),
             options,
             shapes=shapes,
+            output_shapes=of_outputs,
             changed=_changed(function, started),
             is_witness=found is None or all(map(_is_like, found, exact)),
         )
@@ -122,6 +126,7 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
         {},
         axes_of_one(point),
         shapes=shapes,
+        output_shapes=of_outputs,
         changed=_changed(function, started),
     )
 

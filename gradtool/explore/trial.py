@@ -22,6 +22,7 @@ from gradtool.explore.excuses import (
     is_broadcast_inside,
     is_broadcast_otherwise,
     is_lost_in_broadcasting,
+    is_shaped_otherwise,
     raises_by_mistake,
 )
 from gradtool.explore.observed import (
@@ -286,12 +287,16 @@ class _Compared(msgspec.Struct, frozen=True):
         if trial is not None:
             return trial
         wrong = self._wrong(found, is_usual)
-        if wrong and jumps(self.function, self.cotangents, self.seed):
+        if wrong and self._jumps():
             return Trial(Answer.REFUSED, 8)
         return Trial(Answer.SUSPECT if wrong else Answer.RIGHT, 5, wrong)
 
     def where_raised(self, error: Exception) -> Answer:
         """Return the answer where backward raised."""
+        if is_shaped_otherwise(
+            self.variant.point, self.started.seen, self.at_case.shapes, self.at_case.output_shapes
+        ):
+            return Answer.REFUSED
         exact = {
             each.position: gradient
             for each, gradient in zip(self.function.arguments, self.exact, strict=True)
@@ -314,7 +319,9 @@ class _Compared(msgspec.Struct, frozen=True):
             return None
         has_derivative = any(map(_lacks_number, found, self.exact))
         is_mistake = has_derivative and (
-            self._is_smooth(found) or guards_divisions(self.checkable.obj)
+            self._is_smooth(found)
+            # A quotient of zeros has no slope there, and forward gives it a value all the same.
+            or (guards_divisions(self.checkable.obj) and self._jumps())
         )
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
 
@@ -363,9 +370,12 @@ class _Compared(msgspec.Struct, frozen=True):
             any(map(_lacks_number, found, self.exact)) or self._is_smooth(found)
         )
         is_angle = _is_complex(self.variant.point) or not guards_divisions(self.checkable.obj)
-        if is_mistake and is_angle and jumps(self.function, self.cotangents, self.seed):
+        if is_mistake and is_angle and self._jumps():
             return Trial(Answer.REFUSED, 12)  # At zero, nothing has an angle.
         return Trial(Answer.SUSPECT if is_mistake else Answer.RIGHT, 9)
+
+    def _jumps(self) -> bool:
+        return jumps(self.function, self.cotangents, self.seed)
 
     def _is_smooth(self, found: Sequence[Array | None]) -> bool:
         return is_smooth(self.function, self.cotangents, found, self.seed)

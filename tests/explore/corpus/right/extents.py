@@ -670,3 +670,27 @@ class DividesByRest(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4, 3), 1
+
+
+class MixedPairs(Function):
+    """Mix each of the first k features of x (n, d) with the one k places on, by shares (n, k)."""
+
+    @staticmethod
+    def forward(ctx, x, shares):
+        k = shares.shape[1]
+        ctx.save_for_backward(x, shares)
+        one, two, rest = x[:, :k], x[:, k : 2 * k], x[:, 2 * k :]
+        return torch.cat([one + shares * two, two - shares * one, rest], 1)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, shares = ctx.saved_tensors
+        k = shares.shape[1]
+        of_one, of_two, of_rest = g[:, :k], g[:, k : 2 * k], g[:, 2 * k :]
+        of_shares = of_one * x[:, k : 2 * k] - of_two * x[:, :k]
+        of_x = torch.cat([of_one - shares * of_two, of_two + shares * of_one, of_rest], 1)
+        return of_x, of_shares
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 5), draw(3, 2, seed=1)
