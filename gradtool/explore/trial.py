@@ -385,6 +385,8 @@ class _Compared(msgspec.Struct, frozen=True):
         at_case, variant = self.at_case, self.variant
         floor = _CASE_ROUNDINGS * at_case.usual
         has_options_of_case = at_case.has_options_of(variant.point)
+        # A flag or a word may ask for a surrogate, another number does not.
+        has_choices_of_case = not _has_other_choice(variant.point, at_case)
         may_be_surrogate = not (variant.names_extents and has_options_of_case)
         may_broadcast = variant.names_extents and self._has_new_ones()
         return frozenset(
@@ -399,7 +401,7 @@ class _Compared(msgspec.Struct, frozen=True):
                 is_usual=is_usual,
                 floor=floor,
                 may_be_surrogate=may_be_surrogate
-                and not (has_options_of_case and _goes_on(mine, argument.position, at_case)),
+                and not (has_choices_of_case and _goes_on(mine, argument.position, at_case)),
             )
             and not (
                 may_broadcast

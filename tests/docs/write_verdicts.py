@@ -397,7 +397,8 @@ with mistyped digits is found by the change of the gradient where that number is
 `backward` then returns the exact gradients, the finding says "backward is right with
 `solve(a.mT, g)` in place of `solve(a, g)` (line 12)". Without a witness, the gradients have to be
 the numeric ones. An explanation must fit the gradients for other cotangents and at a point nearby,
-too; otherwise, it is dropped.
+too; otherwise, it is dropped. One that also fits where every axis is longer, by one entry or twice
+as long, comes before one that does not: a half may be a mean over two entries by chance.
 
 For a wrong second derivative, gradtool does the same with the steps of `backward`. It runs
 `backward` with `detach` and `no_grad` disabled, and with the steps of inner Functions in place of

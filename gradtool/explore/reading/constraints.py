@@ -40,6 +40,12 @@ _MULTIPLE = re.compile(
 _LONGER = re.compile(r"(?<![\w.])(?P<extent>[A-Z]) *(?P<sign>>=?|\u2265) *(?P<than>[a-z]\w*)")
 """Matches ``N > ddof``, in which a capital letter stands for an extent."""
 
+_LENGTH = re.compile(
+    r"\b(?P<name>\w+)`* (?:of|with|has)(?: a)? (?:length|size) "
+    r"(?P<sign><=?|\u2264|at most|up to|no more than) *(?P<most>\d+)"
+)
+"""Matches ``c of length <= 6``."""
+
 _NEEDLESS = re.compile(r"\b(?:not?|need|any|whether|if|when|where|unless)\b|n't\b", re.I)
 
 _MOST_ENDS = 3
@@ -67,6 +73,7 @@ def constraints(
     found += _unequal(text, shapes, [case, *cases])
     found += _longer(text, shapes, case)
     found += _multiples(text, case)
+    found += _short(text, case)
     found += _kept_apart(case)
     found += _distinct(case) if speaks_of_distinct(text) else ()
     found += _entries_apart(case) if speaks_of_apart(text) else ()
@@ -195,6 +202,17 @@ def _named(point: Point) -> dict[str, Any]:
 
 
 # ---- extents that depend on a number ----------------------------------------------------------
+
+
+def _short(text: str, case: Point) -> Iterator[Constraint]:
+    """Constraints that a tensor has no more entries along an axis than a text allows."""
+    for match in _LENGTH.finditer(text):
+        if match["name"] in case.names:
+            yield partial(_is_short, match["name"], int(match["most"]) - (match["sign"] == "<"))
+
+
+def _is_short(name: str, most: int, point: Point) -> bool:
+    return max(np.shape(_named(point).get(name, 0)), default=0) <= most
 
 
 def _longer(text: str, shapes: Shapes, case: Point) -> Iterator[Constraint]:

@@ -30,6 +30,9 @@ _LEAST_LIMIT, _LARGEST_LIMIT = 1e-3, 1e4
 _FARTHEST = 64
 """Factor by which values are scaled at most to reach a limit."""
 
+_BEYOND = 0.3
+"""Part of a number by which a limit is beyond it."""
+
 _FARTHER = 8.0
 """Factor by which they are scaled where the limit is zero."""
 
@@ -115,6 +118,7 @@ def earlier_stops(point: Point, branches: Branches) -> Iterator[Variant]:
 def _among(compared: Compared, limit: float) -> float | None:
     """The middle of the compared values if all of them are on one side of a limit, else None.
 
+    Of equal ones a number that is a little beyond.
     A width is positive: it stays so.
     """
     bounds, values = compared.limit, compared.value
@@ -123,7 +127,11 @@ def _among(compared: Compared, limit: float) -> float | None:
         return None
     low, high = float(values.min()), float(values.max())
     within = values[values * limit >= 0]
-    return None if low <= limit <= high or not within.size else float(np.median(within))
+    if low <= limit <= high or not within.size:
+        return None
+    if low == high:  # Nothing lies between: the limit goes to the other side of them all.
+        return low + _BEYOND * abs(low) * (1 if low > limit else -1)
+    return float(np.median(within))
 
 
 def at_centers(point: Point, branches: Branches) -> Iterator[Variant]:

@@ -38,7 +38,8 @@ _APART = re.compile(
 )
 
 _GENERAL_POSITION = re.compile(
-    r"non-?degenerate|general position|(not|non-?|no three) ?(collinear|coplanar|parallel)"
+    r"non-?degenerate|general position|not proportional"
+    r"|(not|non-?|no three) ?(collinear|coplanar|parallel)"
     r"|\b(no|not|none|never|without)\b[^.;]{0,24}\b(degenerate|collapsed|zero[- ](area|length))"
     r"|linearly independent",
     re.I,

@@ -486,3 +486,27 @@ class GateOnAxis(Function):
     def sample_inputs():
         state = torch.randn(2, 2, 2, dtype=torch.complex128, requires_grad=True)
         yield state, torch.randn(2, 2, dtype=torch.complex128, requires_grad=True), 1
+
+
+class AngleOfRows(Function):
+    """Angles between rows of x and y (n, d); x not proportional to y."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        u, v = (each / each.norm(dim=1, keepdim=True) for each in (x, y))
+        ctx.save_for_backward(x, y)
+        return 2 * torch.atan2((u - v).norm(dim=1), (u + v).norm(dim=1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        lengths = x.norm(dim=1, keepdim=True), y.norm(dim=1, keepdim=True)
+        u, v = x / lengths[0], y / lengths[1]
+        cosine = (u * v).sum(1, keepdim=True)
+        along = -g[:, None] / (1 - cosine.square()).sqrt()
+        return along * (v - cosine * u) / lengths[0], along * (u - cosine * v) / lengths[1]
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 3), draw(2, 3, seed=1)

@@ -733,3 +733,24 @@ class WholeWeights(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 3), torch.tensor([1.0, 2.0, 0.0, 3.0], dtype=torch.float64)
+
+
+class CooledEnergies(Function):
+    """Sum of energies over a temperature exp(rate), which is no less than a floor."""
+
+    @staticmethod
+    def forward(ctx, energies, rate, floor):
+        temperature = rate.exp().clamp(min=floor)
+        ctx.save_for_backward(energies, temperature)
+        return (energies / temperature).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        energies, temperature = ctx.saved_tensors
+        of_rate = -(g * energies / temperature).sum()
+        return (g / temperature).expand_as(energies), of_rate, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4), torch.tensor(-0.4, dtype=torch.double, requires_grad=True), 0.03

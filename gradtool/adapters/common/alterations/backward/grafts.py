@@ -29,6 +29,7 @@ def grafts(backward: Backward) -> Iterator[Repair]:
         (change, len(others), number, node, others, each)
         for node, others in _uses([node for node in values if node in backward.fixed])
         for number, each in enumerate(backward.forward)
+        if not _is_written(each)
         if (change := _change(values[node], each.value)) is not None
     ]
     found.sort(key=lambda one: one[:3])
@@ -36,6 +37,11 @@ def grafts(backward: Backward) -> Iterator[Repair]:
     numbers = [one for one in found if not isinstance(one[-1].value, np.ndarray)]
     for _, _, _, node, others, each in (*tensors[:GRAFTS_MOST], *numbers[:GRAFTS_MOST]):
         yield _graft(node, others, each)
+
+
+def _is_written(noted: Noted) -> bool:
+    """Return True for a whole number as such: any forward has a 1 or a 2 somewhere."""
+    return isinstance(noted.node, ast.Constant) and isinstance(noted.value, int)
 
 
 def factor_grafts(backward: Backward) -> Iterator[Repair]:
