@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.cases.sources import ResolvedCase
@@ -25,6 +26,7 @@ from gradtool.explore.observed import AtCase, gradients_at, has_options
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import iterations, reads_strides
+from gradtool.explore.reading.wording import wording
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.subgradients import is_subgradient
 from gradtool.explore.trial import Answer, attempt, is_near, stale
@@ -96,6 +98,9 @@ the signs of a constant.
 
 _OTHER_VALUES = "values"
 """The family of the same shapes and options, with which a cache may be looked up by mistake."""
+
+_DEGENERATE = ("ties", "constant axes", "zeros", "shared zeros")
+"""Families of equal entries and zeros, at some of which a Function need not have a gradient."""
 
 _CONSTANT = "constant axes"
 """The family of tensors with equal entries along an axis."""
@@ -216,6 +221,8 @@ class _Search:
 
     def look(self, case: ResolvedCase, point: Point, variant: Variant, family: str) -> Answer:
         """Try a variant of a case, and confirm what looks wrong there."""
+        if family in _DEGENERATE and self._is_excluded(point, variant):
+            variant = replace(variant, may_be_outside=True)
         with self._branches.watching() as keep:
             trial = attempt(self._checkable, variant, case.seed, self._gradients_at(case, point))
         self.left -= trial.calls
@@ -232,6 +239,12 @@ class _Search:
         if trial.answer is not Answer.REFUSED:
             keep()
         return trial.answer
+
+    def _is_excluded(self, point: Point, variant: Variant) -> bool:
+        """Return True if a docstring excludes something of an argument that a variant changes."""
+        said = wording(self._checkable.obj)
+        pairs = zip(variant.point.names, variant.point.values, point.values, strict=False)
+        return any(said.excludes_some(name) for name, new, old in pairs if new is not old)
 
     def _add_base(self, case: ResolvedCase, variant: Variant) -> None:
         """Keep a variant for `combine`, unless there is one with the same options."""

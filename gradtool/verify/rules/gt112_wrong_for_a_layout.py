@@ -90,8 +90,7 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_compare)
     together = _is_right_together(subject)
     flaw = (None if together else _of_cotangents(subject)) or _of_expanded(subject)
-    if flaw is None and any(map(_is_repeated, subject.first.primals)):
-        flaw = _of_inputs(subject, {"expanded": _given(subject, "expanded")})
+    flaw = flaw or _of_repeated(subject)
     if flaw is None and not together:
         runs = {layout: _given(subject, layout) for layout in _LAYOUTS}
         flaw = _of_inputs(subject, runs) or _refused(runs)
@@ -131,6 +130,15 @@ def _of_expanded(subject: Subject) -> Flaw | None:
         return None
     found = subject.function.call(primals, constant, cotangent_layout="expanded")
     return _unlike(subject, found, plain, "for an expanded cotangent, like that of a sum")
+
+
+def _of_repeated(subject: Subject) -> Flaw | None:
+    """Return a flaw of inputs that are one entry expanded, where all entries along an axis are."""
+    tracked = (subject.first.primals[at] for at in subject.first.inputs)
+    found = _given(subject, "expanded") if any(map(_is_repeated, tracked)) else None
+    if found is None or found.failure:  # What is written to may not be expanded.
+        return None
+    return _of_inputs(subject, {"expanded": found})
 
 
 def _is_repeated(array: Array) -> bool:

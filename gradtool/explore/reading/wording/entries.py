@@ -35,6 +35,13 @@ _APART = re.compile(
     re.I,
 )
 
+_EXCLUDES = re.compile(
+    r"\b(no|not|never|non|none|neither|without)\b(?! ?-?(negative|positive|grad|bias|mask|need|"
+    r"necessar|requir|chang|modif|differenti|contiguous|sum|normali[sz]|learn|be none))",
+    re.I,
+)
+"""Matches what a clause says is not so, but for what is not asked of an argument."""
+
 _VARIED = re.compile(
     r"\bat least two (distinct|different)\b|\bnot all (of them )?(equal|alike|identical|the same)\b"
     r"|\bnon-?constant\b|\bnever (all )?(constant|equal)\b|\bnot constant\b"
@@ -153,6 +160,16 @@ class OnEntries(Texts):
     def needs_distinct(self) -> bool:
         """A docstring says that no two entries are the same."""
         return speaks_of_distinct(self.docstrings)
+
+    def excludes_some(self, name: str) -> bool:
+        """Return True if a docstring says what an argument is not, or what is not in it.
+
+        Of numbers that are equal or zero, that may be any.
+        """
+        stem = name.removesuffix("s") or name
+        own = re.compile(rf"\b{re.escape(stem)}(s|es)?\b")
+        clauses = re.split(r"[.;:,()]", self.docstrings)
+        return any(own.search(each) and _EXCLUDES.search(each) for each in clauses)
 
     @cached_property
     def may_be_equal(self) -> bool:

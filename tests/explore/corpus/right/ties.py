@@ -528,3 +528,25 @@ class AreaOfTriangles(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4, 2), torch.tensor([[0, 1, 2], [0, 2, 3]])
+
+
+class AreaOfFaces(Function):
+    """Areas of triangles spanned by edges u, v (n, 2); u is never a multiple of v."""
+
+    @staticmethod
+    def forward(ctx, u, v):
+        ctx.save_for_backward(u, v)
+        return (u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]).abs()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        u, v = ctx.saved_tensors
+        area = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
+        along = (g * area / area.abs()).unsqueeze(-1)
+        turned = torch.tensor([1.0, -1.0], dtype=u.dtype)
+        return along * turned * v.flip(1), -along * turned * u.flip(1)
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(2, 2), draw(2, 2, seed=1)
