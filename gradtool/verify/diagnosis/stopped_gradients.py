@@ -24,17 +24,24 @@ _SAYS_STOPPED = re.compile(r"stop(s|ped)?[-_ ]?(the )?grad(ient)?s?\b|\bsg[(\[]"
 """Matches what says of a path that it carries no gradient."""
 
 _SAYS_CONSTANT = re.compile(
-    r"[^.;,]*\b(treat\w*|held|kept|taken|regarded|considered|counts?|counted) "
-    r"((the )?\w+ as |as )?(a )?constants?\b[^.;,]*",
+    r"[^.;,]*\b(treat\w*|held|kept|taken|regarded|considered|counts?|counted) (as )?(a )?"
+    r"constants?\b[^.;,]*",
     re.IGNORECASE,
 )
 """Matches a clause that says so of a value that forward computes."""
 
-_TERMS = frozenset({"term", "terms", "part", "path", "branch"})
-"""Words of a clause that speaks of a part of what forward computes."""
+_TERM_WITH_CONSTANT = re.compile(
+    r"\b(term|part|path|branch)\b[^.;,]*\b(treats|holds|keeps|takes|regards|considers|counts) "
+    r"(the )?\w+ (as )?(a )?constant\b(?![^.;,]*\bunless\b)",
+    re.IGNORECASE,
+)
+"""Matches a clause that says it of an argument in one of the terms of forward."""
 
-SAYS_STOPPED = re.compile(f"{_SAYS_STOPPED.pattern}|{_SAYS_CONSTANT.pattern}", re.IGNORECASE)
-"""What a docstring says of a path that carries no gradient, in either way."""
+SAYS_STOPPED = re.compile(
+    "|".join(each.pattern for each in (_SAYS_STOPPED, _SAYS_CONSTANT, _TERM_WITH_CONSTANT)),
+    re.IGNORECASE,
+)
+"""What a docstring says of a path that carries no gradient, in any way."""
 
 
 def is_documented_constant(subject: Subject, at: Derivatives, comparison: Comparison) -> bool:
@@ -43,13 +50,13 @@ def is_documented_constant(subject: Subject, at: Derivatives, comparison: Compar
     What is said of an argument is nothing but that it has no gradient, if it is not said of one
     term of forward.
     """
+    docstrings = subject.function.docstrings
     names = {argument.name.lower() for argument in subject.function.arguments}
-    clauses = _SAYS_CONSTANT.finditer(subject.function.docstrings)
+    clauses = _SAYS_CONSTANT.finditer(docstrings)
     words = (set(re.findall(r"\w+", match.group().lower())) for match in clauses)
-    is_said = any(
-        not (_TERMS.isdisjoint(each) and names & each) and "unless" not in each for each in words
-    )
-    return is_said and is_held_constant(at, subject.recorded, comparison)
+    is_said = any(names.isdisjoint(each) and "unless" not in each for each in words)
+    is_of_term = _TERM_WITH_CONSTANT.search(docstrings) is not None
+    return (is_said or is_of_term) and is_held_constant(at, subject.recorded, comparison)
 
 
 def kind_of_stopped(subject: Subject, comparison: Comparison, rows: slice) -> str | None:
