@@ -286,7 +286,9 @@ class _Search:
 
     def _gradients_at(self, case: ResolvedCase, point: Point) -> AtCase:
         if id(case) not in self._at_cases:
-            self._at_cases[id(case)] = gradients_at(self._checkable, point, case.seed)
+            self._at_cases[id(case)] = gradients_at(
+                self._checkable, point, case.seed, self._settings.surrogate
+            )
         return self._at_cases[id(case)]
 
     def _confirm(
@@ -361,7 +363,7 @@ class _Search:
         if variant.keeps_most_digits:
             lost = lost_beside_steps(self._checkable, variant, case.seed)
             return [lost] if lost and codes.LOSES_PRECISION in rules else []
-        found = confirmed(self._checkable, case, variant, rules)
+        found = confirmed(self._checkable, case, variant, rules, self._settings.surrogate)
         if variant.keeps_digits and not found and codes.LOSES_PRECISION in rules:
             lost = lost_digits(self._checkable, variant.point, case.seed)
             return [lost] if lost else []
@@ -419,7 +421,9 @@ def _further(
     """Yield what is wrong by further rules where the first derivative is right."""
     asked = [code for code in rules if code in settings.codes]
     for case, variant in right:
-        for outcome in confirmed(checkable, case, variant, asked) if asked else ():
+        if not asked:
+            return
+        for outcome in confirmed(checkable, case, variant, asked, settings.surrogate):
             yield Discovered(case, variant, outcome)
             return
 
@@ -470,15 +474,23 @@ def _turns(points: Sequence[Point]) -> list[tuple[int, int]]:
 
 
 def confirmed(
-    checkable: Checkable, case: ResolvedCase, variant: Variant, asked: Sequence[str]
+    checkable: Checkable,
+    case: ResolvedCase,
+    variant: Variant,
+    asked: Sequence[str],
+    surrogates: Sequence[str] = (),
 ) -> list[Outcome]:
-    """The rules that a full check finds broken at a variant, of those with the codes `asked`."""
+    """The rules that a full check finds broken at a variant, of those with the codes `asked`.
+
+    The gradients of `surrogates` are declared to be others than the derivative.
+    """
     args, kwargs = variant.point.call()
     subject = Subject(
         FunctionDifferentiable(checkable.obj, args, kwargs, name=checkable.name),
         seed=case.seed,
         atol=case.atol,
         rtol=case.rtol,
+        declared=surrogates,
     )
     try:
         outcomes, _ = outcomes_for(subject, codes=asked)

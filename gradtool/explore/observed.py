@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -52,6 +52,8 @@ class AtCase(msgspec.Struct, frozen=True, eq=False):
     """The shapes of the tensors, by position."""
     output_shapes: Sequence[tuple[int, ...] | None] = ()
     """The shapes of the outputs."""
+    surrogates: frozenset[str] = frozenset()
+    """Names of arguments whose gradient is declared to be another than the exact one."""
     is_witness: bool = True
     """Backward has the exact ones; not where forward iterates, and is right by what it reaches."""
 
@@ -95,8 +97,13 @@ def _is_meaningful(seen: Observation) -> bool:
     return any(seen.output_requires_grad) and all(size < LARGEST for size in sizes)
 
 
-def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
-    """The gradients at the point of a case: the exact ones, else those of backward."""
+def gradients_at(
+    checkable: Checkable, point: Point, seed: int, surrogates: Collection[str] = ()
+) -> AtCase:
+    """The gradients at the point of a case: the exact ones, else those of backward.
+
+    Those of `surrogates` are declared to be others.
+    """
     observed = observe(checkable, point)
     if observed is None:
         return AtCase(0.0, {})
@@ -119,7 +126,12 @@ def gradients_at(checkable: Checkable, point: Point, seed: int) -> AtCase:
             shapes=shapes,
             output_shapes=of_outputs,
             changed=_changed(function, started),
-            is_witness=found is None or all(map(_is_like, found, exact)),
+            surrogates=frozenset(surrogates),
+            is_witness=found is None
+            or all(
+                _is_like(mine, other) or argument.name in surrogates
+                for argument, mine, other in zip(function.arguments, found, exact, strict=True)
+            ),
         )
     return AtCase(
         0.0 if found is None else _size(found),

@@ -247,6 +247,8 @@ def _compared(
     is_measured = variant.is_measured or not at_case.is_witness
     exact = None if is_measured else recorded_gradients(function, cotangents)
     if exact is None:
+        if at_case.surrogates:  # Evaluations show the slope of all gradients together.
+            return Trial(Answer.REFUSED, 3)
         is_any = wording(checkable.obj).is_of_any_size and _is_below(variant.point, _MEASURABLE)
         if at_case.exact and not is_measured and not is_any and not is_near(variant.point):
             return Trial(Answer.REFUSED, 3)  # Steps that overflow show little by evaluations.
@@ -395,6 +397,7 @@ class _Compared(msgspec.Struct, frozen=True):
                 found, self.exact, self.function.arguments, strict=True
             )
             if argument.differentiable
+            and argument.name not in at_case.surrogates
             and _differs(
                 mine,
                 other,
