@@ -76,6 +76,8 @@ class _Code:
         name = cls.__name__
         if self._namespace.get(name) is not cls and "." not in cls.__qualname__:
             self.before.append(f"from {cls.__module__} import {name}")
+        if issubclass(cls, enum.Enum):
+            return f"{name}.{next(iter(cls)).name}"
         if inspect.isabstract(cls):
             own = f"Own{name[0].upper()}{name[1:]}"
             self.before += [f"class {own}({name}):", *(f"    {line}" for line in _methods(cls))]
@@ -95,10 +97,9 @@ class _Code:
         if is_callable(parameter):
             return _METHOD
         cls = class_of(parameter, namespace)
-        if cls is not None and issubclass(cls, enum.Enum):
-            return str(next(iter(cls)))
         if cls is not None:
-            return self.constructed(cls, depth - 1) if depth > 1 else _OPEN
+            is_made = depth > 1 or issubclass(cls, enum.Enum)
+            return self.constructed(cls, depth - 1) if is_made else _OPEN
         is_whole = parameter.annotation in (int, "int")
         values = _known(parameter) or [2] * is_whole
         return repr(values[0]) if values else _OPEN

@@ -308,6 +308,37 @@ def test_the_skeleton_makes_what_constructors_and_abstract_classes_need(tmp_path
     assert textwrap.indent(SKELETON_OF_NESTED, "    ") in (finding.hint or "")
 
 
+OF_A_MEMBER = """
+import enum
+import torch
+
+class Kind(enum.IntEnum):
+    SUM = 1
+    MEAN = 2
+
+class Store:
+    def __init__(self, path):
+        self.path = path
+
+class Reduced(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, store: Store, kind: Kind):
+        if not isinstance(store, Store) or not store.path.exists():
+            raise TypeError("no store")
+        return x * kind.value
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None, None
+"""
+
+
+def test_the_skeleton_has_a_member_of_an_enumeration(tmp_path: Path) -> None:
+    (tmp_path / "reduced.py").write_text(OF_A_MEMBER)
+    (finding,) = check(check_options(paths=(str(tmp_path / "reduced.py"),))).findings()
+    assert "    kind = Kind.SUM  #" in (finding.hint or "")
+
+
 OF_RESULTS = """
 import torch
 

@@ -101,3 +101,10 @@ def test_the_slope_of_elu_keeps_its_digits_and_is_constant_at_zero(torch: Any, n
     assert slope[4].item() == slope[3].item()
     assert second[2:].tolist() == [0, 0, 0]
     assert second[:2].tolist() == pytest.approx(slope[:2].tolist())
+
+
+@pytest.mark.parametrize(("short", "name"), [(0, "query"), (1, "key"), (2, "value")])
+def test_attention_needs_two_dims_of_each_tensor(short: int, name: str) -> None:
+    tensors = [engine.ones(4) if at == short else engine.ones(2, 4) for at in range(3)]
+    with pytest.raises(RuntimeError, match=rf"at least 2 dimensional.*{name}\.dim: 1"):
+        engine.nn.functional.scaled_dot_product_attention(*tensors)

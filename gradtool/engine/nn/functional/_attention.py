@@ -46,8 +46,14 @@ def scaled_dot_product_attention(
         enable_gqa: Let each head of key and value serve several heads of the query.
 
     Raises:
-        RuntimeError: both `attn_mask` and `is_causal` are given.
+        RuntimeError: both `attn_mask` and `is_causal` are given, or a tensor has fewer than two
+            dims.
     """
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
     if is_causal:
         if attn_mask is not None:
             raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
