@@ -97,6 +97,16 @@ def _is_meaningful(seen: Observation) -> bool:
     return any(seen.output_requires_grad) and all(size < LARGEST for size in sizes)
 
 
+def _are_alike(
+    function: FunctionDifferentiable,
+    found: Sequence[Array | None],
+    exact: Sequence[Array | None],
+    surrogates: Collection[str],
+) -> bool:
+    triples = zip(function.arguments, found, exact, strict=True)
+    return all(_is_like(one, other) or each.name in surrogates for each, one, other in triples)
+
+
 def gradients_at(
     checkable: Checkable, point: Point, seed: int, surrogates: Collection[str] = ()
 ) -> AtCase:
@@ -127,11 +137,7 @@ def gradients_at(
             output_shapes=of_outputs,
             changed=_changed(function, started),
             surrogates=frozenset(surrogates),
-            is_witness=found is None
-            or all(
-                _is_like(mine, other) or argument.name in surrogates
-                for argument, mine, other in zip(function.arguments, found, exact, strict=True)
-            ),
+            is_witness=found is None or _are_alike(function, found, exact, surrogates),
         )
     return AtCase(
         0.0 if found is None else _size(found),

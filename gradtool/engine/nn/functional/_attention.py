@@ -12,6 +12,7 @@ from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._activations import softmax
 from gradtool.engine.nn.functional._attention_checks import (
+    check_dims,
     check_extras,
     check_mask,
     check_shapes,
@@ -49,11 +50,7 @@ def scaled_dot_product_attention(
         RuntimeError: both `attn_mask` and `is_causal` are given, or a tensor has fewer than two
             dims.
     """
-    if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
-        )
+    check_dims(query, key, value)
     if is_causal:
         if attn_mask is not None:
             raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")

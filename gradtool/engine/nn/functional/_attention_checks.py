@@ -97,3 +97,12 @@ def check_extras(
     for name, static in (("key", static_k), ("value", static_v)):
         if bias_k is not None and static is not None:
             raise AssertionError(f"bias cannot be added to static {name}.")
+
+
+def check_dims(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse vectors."""
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
