@@ -126,6 +126,9 @@ from gradtool.verify.protocol.coordinates import is_continuous
 Family = Callable[[], Iterator[Variant]]
 Test = Callable[[Variant], bool]
 
+_SMALL = 1e-5
+"""Numbers whose square float32 does not hold next to one."""
+
 _MOST_TRIED = 4
 """Variants of one family in a turn, of which forward refuses all but the last."""
 
@@ -479,7 +482,11 @@ def beside_values(
         "precisions": lambda: fewer_digits(function, point, draws("single")),
         "digits beyond guards": lambda: _unless(
             not wording(function).speaks_of_single_precision,
-            beyond_guards(point, guards(function), draws("guards")),
+            beyond_guards(
+                point,
+                [*guards(function), *[_SMALL] * wording(function).speaks_of_small_numbers],
+                draws("guards"),
+            ),
         ),
         "ends of the range": lambda: ends(function, point),
         "stated intervals": lambda: filled(wording(function).docstrings, full),

@@ -330,22 +330,24 @@ def _takes_pairs(tree: ast.AST) -> bool:
     return {"0", "1"} <= starts or any(isinstance(node.upper, ast.Name) for node in slices)
 
 
-def words(function: Any, given: Mapping[str, Any]) -> dict[str, list[str]]:
+def words(function: Any, given: Mapping[str, Any]) -> dict[str, list[str | None]]:
     """For each name the strings that the source compares it with, or looks it up by.
 
-    Those that docstrings quote count for an argument of which they quote the value in `given`.
+    Those that docstrings quote count for an argument of which they quote the value in `given`, and
+    so does None where they say that it may stand for one of them.
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    found: dict[str, list[str | None]] = defaultdict(list)
     for node in nodes(function):
         for name, each in _words_at(node, function):
             found[name] += each
-    documented = wording(function).quoted
-    for each in found.values():
+    documented: list[str | None] = [*wording(function).quoted]
+    for known in found.values():
         # One of several words may be what is left after all comparisons.
-        each += documented if set(documented) & set(each) else []
-        each += sorted(_REDUCTIONS) if "none" in each and _REDUCTIONS & set(each) else []
+        known += documented if set(documented) & set(known) else []
+        known += sorted(_REDUCTIONS) if "none" in known and _REDUCTIONS & set(known) else []
     for name, value in given.items():
-        found[name] += documented if isinstance(value, str) and value in documented else []
+        if isinstance(value, str) and value in documented:
+            found[name] += [*documented, *([None] if wording(function).may_quote_none else [])]
     return {name: list(dict.fromkeys(each)) for name, each in found.items()}
 
 

@@ -356,6 +356,8 @@ def _listed(tokens: Sequence[str]) -> list[Any]:
         if taken == 1:
             break
         rest = rest[taken:]
+        if rest and rest[0].lower() in _WORDS:  # The list names no more than some of them.
+            return []
     if values and isinstance(values[0], str):
         # Words may be explained one by one: "mean" over all entries, or "sum".
         end = rest.index(".") if "." in rest else len(rest)

@@ -16,6 +16,8 @@ from gradtool.explore.traits import traits
 from gradtool.explore.variants.ranks import NEW, along_some_axes, with_axis
 from gradtool.explore.variants.stated_shapes import instead_of_numbers, of_stated_rank
 
+_DOUBLE = (np.float64, np.complex128)
+
 _TINY, _HUGE = 2.0**-560, 2.0**532
 
 
@@ -160,7 +162,7 @@ def _extreme(point: Point) -> Iterator[Variant]:
     scaled = {
         at: array
         for at, array in point.continuous()
-        if at in point.tracked and array.dtype == np.float64 and array.size > 1
+        if at in point.tracked and array.dtype in _DOUBLE and array.size > 1
     }
     free = {at: array for at, array in scaled.items() if not _is_bound(array)}
     for at, array in free.items():

@@ -73,7 +73,7 @@ class Options(msgspec.Struct, frozen=True, eq=False):
         positive: Names of what a docstring calls positive: there, a guard may be of any size.
     """
 
-    words: Mapping[str, Sequence[str]] = {}
+    words: Mapping[str, Sequence[str | None]] = {}
     kept: Collection[str] = ()
     counts: Collection[str] = ()
     fixed: Collection[str] = ()
@@ -289,7 +289,7 @@ def _is_more(value: Any, point: Point, at: int) -> bool:
 
 
 def _other_values(
-    point: Point, at: int, words: Sequence[str], free: Collection[str], step: int
+    point: Point, at: int, words: Sequence[str | None], free: Collection[str], step: int
 ) -> Iterator[Any]:
     """Other values of one argument, the likeliest first."""
     name, value = point.names[at], point.values[at]
@@ -360,7 +360,7 @@ def _other_tuples(value: tuple[Any, ...] | list[Any], step: int) -> Iterator[Any
         yield type(value)(others)
 
 
-def _others(value: Any, words: Sequence[str], step: int) -> Iterator[Any]:
+def _others(value: Any, words: Sequence[str | None], step: int) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):

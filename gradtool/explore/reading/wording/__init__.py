@@ -25,6 +25,10 @@ _APPROXIMATE = re.compile(
 
 _QUOTED = re.compile(r"(['\"`])(\w+)\1")
 
+_OR_NONE = re.compile(r"(['\"`])\w+\1,? or `*None\b")
+
+_SMALL = re.compile(r"\b(small|tiny|near (0|zero))\b", re.I)
+
 _RECOMPUTED = re.compile(r"recompu|re-?comput|rematerial|checkpoint|\bremat\b", re.I)
 """Words for what is not stored, and done once more in backward."""
 
@@ -47,6 +51,16 @@ class Wording(OnAxes, OnMatrices, OnRanges, OnRoles):
     def quoted(self) -> list[str]:
         """The words that docstrings quote."""
         return [word for _, word in _QUOTED.findall(self.docstrings)]
+
+    @cached_property
+    def may_quote_none(self) -> bool:
+        """A docstring says that None may stand for a word."""
+        return bool(_OR_NONE.search(self.docstrings))
+
+    @cached_property
+    def speaks_of_small_numbers(self) -> bool:
+        """A docstring speaks of numbers near zero."""
+        return bool(_SMALL.search(self.docstrings))
 
     @cached_property
     def speaks_of_single_precision(self) -> bool:

@@ -9,7 +9,8 @@ from functools import cached_property
 from gradtool.explore.reading.wording.texts import Texts
 
 _ANY_SIZE = re.compile(
-    r"\bany (real|finite)\b|\ball (reals|real numbers)\b|(\bof |0\)? \(?)any (size|magnitude)\b"
+    r"\bany (real|finite)\b|\ball (reals|real numbers)\b"
+    r"|(\bof |0\)? \(?)any (size|magnitude|scale)\b"
     r"|\b(overflow|underflow)|\bnumerically (stable|robust)|\b(may|can) be (very )?large\b",
     re.I,
 )

@@ -522,3 +522,22 @@ class WeightedColumns(Function):
     @staticmethod
     def sample_inputs():
         yield rand(3, 2), draw(3, 2, seed=1)
+
+
+class CenteredAlong(Function):
+    """Subtract the mean along dim of x (n, m); dim may be 0, 1 or negative."""
+
+    @staticmethod
+    def forward(ctx, x, dim=0):
+        ctx.dim = dim
+        return x - x.mean(dim, keepdim=True)
+
+    @staticmethod
+    def backward(ctx, g):
+        across = 0 if ctx.dim == 0 or ctx.dim == -1 else 1
+        return g - g.mean(across, keepdim=True), None
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3, 4), 0
+        yield rand(3, 4), 1
