@@ -50,6 +50,8 @@ class Place(msgspec.Struct, frozen=True):
     """The globals of the module if it is imported; otherwise PyTorch and the like alone."""
     is_held: bool = False
     """What is called is an attribute that may be one of several Functions."""
+    made: dict[type[Any], Any] = msgspec.field(default_factory=dict)
+    """Objects of classes, which take time to construct: calls nearby share them."""
 
 
 def outside() -> dict[str, Any]:
@@ -167,7 +169,11 @@ def walked(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
 def _owner(place: Place) -> Any:
     """An instance of the class around the call, or what its constructor shows of one."""
     cls = place.namespace.get(place.owner.name) if place.owner else None
-    found = constructed(cls) if isinstance(cls, type) else None
+    if not isinstance(cls, type):
+        return _shown(place)
+    if cls not in place.made:
+        place.made[cls] = constructed(cls)
+    found = place.made[cls]
     return _shown(place) if found is None else found
 
 

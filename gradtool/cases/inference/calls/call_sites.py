@@ -113,6 +113,8 @@ def _places(tree: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterat
         if isinstance(target, ast.Name)
     }
 
+    made: dict[type[Any], Any] = {}
+
     def walk(
         node: ast.AST, scope: Scope, owner: ast.ClassDef | None, held: frozenset[str]
     ) -> Iterator[Place]:
@@ -121,7 +123,7 @@ def _places(tree: ast.Module, name: str, namespace: Mapping[str, Any]) -> Iterat
                 own = _call_of(child, scope, {name}, aliases)
                 call = own or _call_of(child, scope, held, set())
                 if call:
-                    yield Place(call, tree, scope, owner, namespace, is_held=own is None)
+                    yield Place(call, tree, scope, owner, namespace, own is None, made)
             inner = child if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else scope
             around = child if isinstance(child, ast.ClassDef) else owner
             is_new = inner is not scope or around is not owner
