@@ -87,11 +87,17 @@ _SCALAR = re.compile(r"converted to Scalar|only one element")
 _VECTOR = re.compile("Index is supposed to be a vector")
 """Matches the refusal of an index of several dimensions."""
 
+_OF_INDEX = re.compile(r"used as indices must be|for index but got")
+"""Matches the refusal of an index that holds no integers."""
+
 _CONDITION = re.compile("Boolean value of Tensor with more than one value is ambiguous")
 """Matches the refusal of a tensor with more than one entry as a condition."""
 
 _OF_ROW = re.compile("truth value of an array with more than one element is ambiguous")
 """Matches the refusal of a row of an array where a loop over its entries takes one number."""
+
+_SUBSCRIPTS = re.compile(r"subscripts in the equation \((\d)\) does not match the number")
+"""Matches the refusal of an operand of ``einsum`` by the number of axes that it has to have."""
 
 _OUT_OF_BOUNDS = re.compile(r"index (\d+) is out of bounds for \w+ \d+ with size (\d+)")
 """Matches the refusal of an extent by the index that it has to have: a table has a fixed one."""
@@ -307,8 +313,8 @@ class Climb:
                 if not self._is_open:
                     return None
                 step = self._step(draft, start.site)
-                if step is None or step.height in overcome:
-                    continue  # It leads back to what a correction has overcome.
+                if step is None or step.height in overcome or self._spoils_index(start, step):
+                    continue  # It leads back to what a correction has overcome, or away.
                 if step.height > start.height or step.is_done:
                     return step
                 if step.height == start.height and step.trial.refusal not in reasons:
@@ -316,6 +322,19 @@ class Climb:
                     sideways.append(step)
             frontier += sideways[:_SIDEWAYS]
         return None
+
+    def _spoils_index(self, start: Step, step: Step) -> bool:
+        """Return True for no more integers where the source shows an index, if that is refused.
+
+        The refusal may come from further inside a helper than the last one, as progress does.
+        """
+        if not _OF_INDEX.search(step.trial.refusal or step.trial.doubt or ""):
+            return False
+        changed = zip(self._reading.parameters, start.draft, step.draft, strict=True)
+        return any(
+            self._reading.uses[each.name].is_index and _is_whole(old) and not _is_whole(new)
+            for each, old, new in changed
+        )
 
     def _neighbours(self, step: Step) -> Iterator[Draft]:
         """Yield drafts with one other argument, those first that the refusal speaks of."""
@@ -333,6 +352,8 @@ class Climb:
             yield from _of_first_alone(step.draft)
         if _OF_ROW.search(reason):
             yield _vectors(step.draft)
+        if found := _SUBSCRIPTS.search(reason):
+            yield _of_leading_axes(step.draft, int(found[1]))
         for rank in _RANK.findall(reason):
             yield _of_rank(step.draft, int(rank))
         if found := _COMPLEX.search(reason):
@@ -507,6 +528,10 @@ def _is_mask(value: Any) -> bool:
     return is_tensor(value) and value.get("dtype") == "bool" and bool(shape_of(value))
 
 
+def _is_whole(value: Any) -> bool:
+    return is_tensor(value) and "int" in str(value.get("dtype"))
+
+
 def _keeping_all(mask: dict[str, Any]) -> dict[str, Any]:
     return {"values": np.ones(shape_of(mask), bool).tolist()}
 
@@ -531,6 +556,14 @@ def _vectors(draft: Draft) -> Draft:
     """The draft with the last axis alone of each tensor of several axes."""
     return tuple(
         {**_without_values(value), "shape": shape_of(value)[-1:]} if is_floating(value) else value
+        for value in draft
+    )
+
+
+def _of_leading_axes(draft: Draft, rank: int) -> Draft:
+    """The draft without the further axes of tensors: an operand may be computed from several."""
+    return tuple(
+        {**_without_values(value), "shape": shape_of(value)[:rank]} if is_floating(value) else value
         for value in draft
     )
 
