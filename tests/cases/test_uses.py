@@ -1,10 +1,12 @@
-"""The source shows what a parameter is used for."""
+"""The source shows what a parameter is used for, and of which shape it is."""
 
 from __future__ import annotations
 
 import ast
 
 from gradtool.cases.inference.helpers import Helper
+from gradtool.cases.inference.shapes.operands import read_operands
+from gradtool.cases.inference.shapes.reading import read_shapes
 from gradtool.cases.inference.uses import merge_helpers, read_uses
 
 
@@ -55,3 +57,32 @@ def test_what_is_passed_by_name_is_followed() -> None:
     uses = read_uses(forward, ("x", "i"), "")
     merge_helpers(uses, forward, {"kept": Helper(helper, "")})
     assert (uses["x"].is_whole, uses["i"].is_whole) == (False, True)
+
+
+PICKED = """
+def forward(ctx, x, y, i, j, dim):
+    of_x = x[..., i]
+    of_y = y[..., j]
+    return (of_x * of_y).sum(-1)
+"""
+
+
+def test_operands_of_which_entries_are_picked_have_the_same_leading_axes() -> None:
+    (forward,) = ast.parse(PICKED).body
+    facts = read_shapes(forward, ("x", "y", "i", "j", "dim"), "x: (..., dim) and y: (..., dim)")
+    read_operands(facts, forward, [forward])
+    shapes = facts.concrete()
+    assert shapes["x"] == shapes["y"]
+    assert shapes["x"][-1] == facts.sizes()["dim"]
+
+
+def test_what_an_equation_takes_as_one_axis_is_computed_from_what_has_one() -> None:
+    source = "def forward(ctx, m, w, x): k = m[x] * w; return einsum('n..., n -> n...', x, k)"
+    (forward,) = ast.parse(source).body
+    assert read_shapes(forward, ("m", "w", "x"), "").shapes.keys() == {"m", "w"}
+
+
+def test_an_operand_that_is_reshaped_tells_nothing_of_what_it_is_computed_from() -> None:
+    source = "def forward(ctx, m, w): k = m * w; k = k.flatten(); return einsum('n, n', k, k)"
+    (forward,) = ast.parse(source).body
+    assert not read_shapes(forward, ("m", "w"), "").shapes

@@ -190,3 +190,102 @@ class PutBackRows(Function):
         (places,) = ctx.saved_tensors
         grad = grad_output.new_zeros(ctx.rows, grad_output.shape[1])
         return grad.index_add(0, places.long(), grad_output), None, None, None
+
+
+class PickedProducts(Function):
+    """The axes before the picked ones are those of both operands, as only their ends are stated."""
+
+    @staticmethod
+    def forward(ctx, x, y, first, second, target, constants, dim):
+        """
+        Args:
+            x: (..., dim) tensor
+            y: (..., dim) tensor
+            first, second, target: (entries,) index tensors
+            constants: (entries,) float tensor
+            dim: the number of components
+        """
+        ctx.save_for_backward(x, y, first, second, target, constants)
+        ctx.dim = dim
+        of_x = x[..., first]
+        of_y = y[..., second]
+        terms = of_x * of_y * constants
+        result = x.new_zeros(*x.shape[:-1], dim)
+        return result.scatter_add_(-1, target.expand_as(terms), terms)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, first, second, target, constants = ctx.saved_tensors
+        scaled = grad_output[..., target] * constants
+        of_x, of_y = y[..., second] * scaled, x[..., first] * scaled
+        grad_x = x.new_zeros(*x.shape[:-1], ctx.dim)
+        grad_x = grad_x.scatter_add(-1, first.expand_as(of_x), of_x)
+        grad_y = y.new_zeros(*y.shape[:-1], ctx.dim)
+        grad_y = grad_y.scatter_add(-1, second.expand_as(of_y), of_y)
+        return grad_x, grad_y, None, None, None, None, None
+
+
+def _sending(pair, j):
+    return pair if isinstance(pair, torch.Tensor) else pair[1][j]
+
+
+def _summed(values, index, rows):
+    index = index.unsqueeze(-1) if values.dim() > index.dim() else index
+    result = values.new_zeros(rows, *values.shape[1:])
+    return result.scatter_add_(0, index.expand(values.size()), values)
+
+
+class WeightedNeighbours(Function):
+    """What `i` and `j` are shows in helpers; the equation leaves the axes of one operand open."""
+
+    @staticmethod
+    def forward(ctx, weights_i, weights_j, values_i, values_j, i: torch.Tensor, j: torch.Tensor):
+        weights, values = (weights_i, weights_j), (values_i, values_j)
+        ctx.save_for_backward(weights_j, values_j, i, j)
+        ctx.rows = weights_i.shape[0]
+        products = torch.einsum("n..., n -> n...", _sending(values, j), _sending(weights, j))
+        return _summed(products, i, ctx.rows)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        weights, values, i, j = ctx.saved_tensors
+        grad = grad_output[i]
+        of_weights = torch.einsum("n..., n... -> n", values[j], grad)
+        of_values = torch.einsum("n..., n -> n...", grad, weights[j])
+        of_weights = torch.zeros_like(weights).index_add(0, j, of_weights)
+        return (
+            None,
+            of_weights,
+            None,
+            torch.zeros_like(values).index_add(0, j, of_values),
+            None,
+            None,
+        )
+
+
+class DividedNeighbours(Function):
+    """An operand of one axis is computed from several arguments, which have one axis, too."""
+
+    @staticmethod
+    def forward(ctx, masses, densities, weights, values, i, j, rows: int):
+        ctx.save_for_backward(masses, densities, weights, values, i, j)
+        scale = masses[j] / densities[j] * weights
+        products = torch.einsum("n..., n -> n...", values[j], scale)
+        return values.new_zeros(rows, *values.shape[1:]).index_add(0, i, products)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        masses, densities, weights, values, i, j = ctx.saved_tensors
+        grad = grad_output[i]
+        scale = masses[j] / densities[j] * weights
+        of_scale = torch.einsum("n..., n... -> n", values[j], grad)
+        of_values = torch.einsum("n..., n -> n...", grad, scale)
+        return (
+            torch.zeros_like(masses).index_add(0, j, of_scale * weights / densities[j]),
+            torch.zeros_like(densities).index_add(0, j, -of_scale * scale / densities[j]),
+            of_scale * masses[j] / densities[j],
+            torch.zeros_like(values).index_add(0, j, of_values),
+            None,
+            None,
+            None,
+        )

@@ -1,10 +1,10 @@
-"""Shapes that operators show of their operands: of a convolution, and of a product of matrices."""
+"""Shapes that operators show: of a convolution, a product of matrices, and of picked entries."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from gradtool.adapters.common.parsed_source import walked
 from gradtool.cases.inference.shapes.facts import ShapeFacts
@@ -37,6 +37,10 @@ def read_operands(facts: ShapeFacts, forward: ast.AST, bodies: Iterable[ast.AST]
             facts.extent(other[0], 0, f"rows of {one[0]}")
             facts.extent(one[-1], 1, f"columns of {one[-1]}")
             facts.extent(other[-1], 1, f"columns of {one[-1]}")
+    for first, *rest in _picked_alike(forward):
+        for name in rest if set(rest) | {first} <= set(facts.names) else ():
+            facts.extent(first, 0, f"rows of {first}")
+            facts.extent(name, 0, f"rows of {first}")
 
 
 def _convolved(facts: ShapeFacts, call: ast.Call) -> None:
@@ -91,3 +95,41 @@ def _alike(body: ast.AST) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
                 left, right = _product(one), _product(other)
                 if left and right:
                     yield left, right
+
+
+def _picked_alike(body: ast.AST) -> Iterator[list[str]]:
+    """Yield the names of ``x[..., i] * y[..., j]``, whose axes before the last are the same."""
+    picked = {
+        each.targets[0].id: name
+        for each in walked(body)
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+        if (name := _picked(each.value, {}))
+    }
+    for node in walked(body):
+        if isinstance(node, ast.BinOp):
+            found = (_picked(factor, picked) for factor in _factors(node))
+            names = list(dict.fromkeys(name for name in found if name))
+            if len(names) > 1:
+                yield names
+
+
+def _factors(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the operands of ``a * b * c``, and of sums, which are combined entry by entry."""
+    match node:
+        case ast.BinOp(left=one, op=ast.Mult() | ast.Div() | ast.Add() | ast.Sub(), right=other):
+            yield from (*_factors(one), *_factors(other))
+        case _:
+            yield node
+
+
+def _picked(node: ast.expr, local: Mapping[str, str]) -> str | None:
+    """The name ``x`` of ``x[..., index]``, or that for which a local name stands."""
+    match node:
+        case ast.Name(id=name):
+            return local.get(name)
+        case ast.Subscript(
+            value=ast.Name(id=name),
+            slice=ast.Tuple(elts=[ast.Constant(value=value), ast.Name()]),
+        ) if value is ...:
+            return name
+    return None

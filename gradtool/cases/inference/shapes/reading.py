@@ -35,9 +35,14 @@ def read_shapes(
         facts.shape(name, extents)
     for name, letters in _contracted(node):
         facts.shape(name, [f"einsum {letter}" for letter in letters])
+    for name in _vectors_contracted(node):
+        facts.rank(name, 1)
     for name, rank in _indexed(node):
         if rank > 1:
             facts.at_least(name, rank)
+    for name, extents in _last_written(text, tuple(facts.shapes)):
+        for axis, extent in enumerate(extents, start=-len(extents)):
+            facts.extent(name, axis, extent)
     for found in walked(node) if helpers else ():
         if isinstance(found, ast.Call) and (helper := (helpers or {}).get(ast.unparse(found.func))):
             _of_helper(facts, found, helper)
@@ -63,16 +68,57 @@ _SAME_SHAPE = {"clone", "contiguous", "cpu", "cuda", "detach", "double", "float"
 
 def _contracted(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield names with their letters in ``einsum("bnd,de->bne", x, w)``."""
+    for letters, operand in _terms(node):
+        if isinstance(operand, ast.Name):
+            yield operand.id, letters
+
+
+def _terms(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the operands of ``einsum`` with their letters, where these leave no rank open."""
     for found in walked(node):
         match found:
             case ast.Call(
                 func=ast.Attribute(attr="einsum") | ast.Name(id="einsum"),
                 args=[ast.Constant(value=str(equation)), *operands],
-            ) if "." not in equation:
+            ):
                 terms = equation.replace(" ", "").partition("->")[0].split(",")
-                for letters, operand in zip(terms, operands, strict=False):
-                    if isinstance(operand, ast.Name):
-                        yield operand.id, letters
+                pairs = zip(terms, operands, strict=False)
+                yield from ((letters, each) for letters, each in pairs if "." not in letters)
+
+
+def _vectors_contracted(node: ast.AST) -> Iterator[str]:
+    """Yield ``m`` and ``w`` of ``einsum("n..., n -> n...", x, k)`` for ``k = m[j] * w``.
+
+    What is combined entry by entry has no more axes than the result.
+    """
+    values: dict[str, list[ast.expr]] = {}
+    for found in walked(node):
+        if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Name):
+            values.setdefault(found.targets[0].id, []).append(found.value)
+    for letters, operand in _terms(node):
+        if len(letters) == 1:
+            yield from _combined(operand, values) or ()
+
+
+def _combined(node: ast.expr, values: Mapping[str, list[ast.expr]]) -> list[str] | None:
+    """The names that an expression combines entry by entry; None where it does more.
+
+    Args:
+        node: The expression.
+        values: What local names are assigned.
+    """
+    match node:
+        case ast.Name(id=name) if name in values:
+            others = {each: given for each, given in values.items() if each != name}
+            parts = values[name]
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name), slice=ast.Name()):
+            return [name]
+        case ast.BinOp(left=one, op=ast.Mult() | ast.Div() | ast.Add() | ast.Sub(), right=other):
+            others, parts = dict(values), [one, other]
+        case _:
+            return None
+    found = [_combined(each, others) for each in parts]
+    return None if None in found else [name for each in found for name in each or ()]
 
 
 def _indexed(node: ast.AST) -> Iterator[tuple[str, int]]:
@@ -269,6 +315,18 @@ def _written(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, list[Exte
         for name in re.findall(r"\w+", found.group(1) + found.group(2)):
             if extents and name in names:
                 yield name, extents
+
+
+_LAST = rf"[\(\[]\s*\.\.\.\s*,\s*({_TERM}(?:\s*,\s*{_TERM})*)\s*[\)\]]"
+"""Matches ``(..., n, 3)``, which leaves the rank open."""
+
+
+def _last_written(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, list[Extent]]]:
+    """Yield the last extents that are written beside a name, as in ``x: (..., dim)``."""
+    for name in names if "..." in text else ():
+        beside = rf"(?<![\w.]){re.escape(name)}(?:\s*[,/]\s*\w+)*\s*:[^\n;(\[]*{_LAST}"
+        if found := re.search(beside, text):
+            yield name, _extents(f"{found[1]},")
 
 
 def _extents(text: str) -> list[Extent]:
