@@ -420,9 +420,7 @@ def _further(
 ) -> Iterator[Discovered]:
     """Yield what is wrong by further rules where the first derivative is right."""
     asked = [code for code in rules if code in settings.codes]
-    for case, variant in right:
-        if not asked:
-            return
+    for case, variant in right if asked else ():
         for outcome in confirmed(checkable, case, variant, asked, settings.surrogate):
             yield Discovered(case, variant, outcome)
             return

@@ -228,8 +228,9 @@ class Derivatives:
             self.function, self.primals, self.layout, scaling, at_once=self._at_once, first=first
         )
 
+    @cached_property
     def with_longer_axes(self) -> Derivatives | None:
-        """Return these derivatives beside those where axes are longer; None if forward refuses."""
+        """These derivatives beside those where axes are longer; None if forward refuses."""
         other = copy(self)
         other.longer = longer_point(self.function, self.primals, self.seed)
         return other if other.longer else None

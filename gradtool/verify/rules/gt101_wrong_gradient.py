@@ -276,7 +276,7 @@ def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation |
     if diagnosis and not (diagnosis.leaves_open or diagnosis.is_partial):
         return diagnosis.hint
     # What holds at the case may rely on what longer axes lose, as rows with a sum of one.
-    ways = filter(None, (at.with_longer_axes(), at))
+    ways = filter(None, (at.with_longer_axes, at))
     named = (_named(subject, each, comparison, name, diagnosis) for each in ways)
     found = next(filter(None, named), None)
     return found or (None if diagnosis is None else diagnosis.hint)
