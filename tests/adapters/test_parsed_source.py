@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.adapters.common.parsed_source import own_source, walked
+from gradtool.adapters.common.parsed_source import docstring_of, own_source, walked
 
 
 def _made() -> Callable[[], int]:
@@ -67,3 +67,17 @@ def test_a_tree_is_walked_once() -> None:
     _, tree = own_source(_made())
     assert walked(tree) is walked(tree)
     assert list(walked(tree)) == list(ast.walk(tree))
+
+
+def test_a_docstring_is_not_inherited() -> None:
+    class Base:
+        """Scales."""
+
+        def forward(self) -> None:
+            """Compute y = a * x."""
+
+    class Derived(Base):
+        def forward(self) -> None: ...
+
+    assert docstring_of(Base.forward) == "Compute y = a * x."
+    assert docstring_of(Derived.forward) == docstring_of(Derived) == ""

@@ -23,6 +23,7 @@ from gradtool.adapters.common.contained_tensors import lost_gradients
 from gradtool.adapters.common.executable_lines import Lines, lines_of, traced
 from gradtool.adapters.common.forward_mode import TangentMap
 from gradtool.adapters.common.met_shapes import Shape, met_shapes
+from gradtool.adapters.common.parsed_source import docstring_of
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.common.recorded_backward import RecordedBackward
 from gradtool.adapters.common.recorded_forward import RecordedForward
@@ -161,7 +162,7 @@ class FunctionDifferentiable:
         cls = self._bound.cls
         methods = (getattr(cls, name, None) for name in ("forward", "backward", "vjp"))
         described = (_module_of_one(cls), cls, *methods)
-        return "\n".join(inspect.getdoc(each) or "" for each in described if each)
+        return "\n".join(docstring_of(each) for each in described if each)
 
     @property
     def draws_random_numbers(self) -> bool:

@@ -27,6 +27,12 @@ def forward_of(function: Any) -> Any:
     return getattr(function, "forward", function)
 
 
+def docstring_of(thing: Any) -> str:
+    """Return the docstring of a function, class or module; empty if it would inherit one."""
+    text = getattr(thing, "__doc__", None)
+    return inspect.cleandoc(text) if isinstance(text, str) else ""
+
+
 def own_source(function: Any) -> tuple[str, ast.Module]:
     """Return the source of a function alone, and its tree, which nobody may change.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from functools import lru_cache
 from itertools import chain, islice, product
 from typing import Any
 
+from gradtool.adapters.common.parsed_source import docstring_of
 from gradtool.cases.inference.class_source import source_of
 from gradtool.cases.inference.shapes.annotated import in_annotations
 
@@ -166,7 +166,7 @@ def documentation(function: Any) -> str:
     module = sys.modules.get(getattr(function, "__module__", ""))
     forward = getattr(function, "forward", None)
     owners = (each for each in (module, function, forward) if each is not None)
-    return "\n".join([*(inspect.getdoc(each) or "" for each in owners), in_annotations(forward)])
+    return "\n".join([*(docstring_of(each) for each in owners), in_annotations(forward)])
 
 
 def source(function: Any) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gradtool.adapters.common.parsed_source import forward_of, walked
+from gradtool.adapters.common.parsed_source import docstring_of, forward_of, walked
 from gradtool.cases.inference.helpers import called, definition
 
 
@@ -30,7 +30,7 @@ def _documentations(node: ast.AST, own: list[str], visible: Mapping[str, Any]) -
         kernel = called(ast.unparse(call.func), visible) if len(given) == len(call.args) else None
         if kernel is not None:
             names = dict(zip(inspect.signature(kernel).parameters, given, strict=False))
-            yield _renamed(inspect.getdoc(kernel) or "", names)
+            yield _renamed(docstring_of(kernel), names)
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:

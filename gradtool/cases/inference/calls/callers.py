@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gradtool.adapters.common.binding import parameters_of
-from gradtool.adapters.common.parsed_source import forward_of
+from gradtool.adapters.common.parsed_source import docstring_of, forward_of
 from gradtool.adapters.library import library
 from gradtool.cases.inference.balls import curvatures, within_ball
 from gradtool.cases.inference.calls.call_sites import Site, module_source
@@ -265,7 +265,7 @@ def _of_helpers(cls: Any, node: FunctionNode) -> str:
     names = [e.func.attr for e in ast.walk(node) if isinstance(e, ast.Call) and _is_own(e.func)]
     own = (inspect.getattr_static(cls, name, None) for name in dict.fromkeys(names))
     methods = [each for each in own if inspect.isfunction(each)]
-    return "\n".join(f"{inspect.getdoc(each) or ''}\n{in_annotations(each)}" for each in methods)
+    return "\n".join(f"{docstring_of(each)}\n{in_annotations(each)}" for each in methods)
 
 
 def _is_own(called: ast.expr) -> TypeGuard[ast.Attribute]:
