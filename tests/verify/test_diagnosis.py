@@ -221,6 +221,11 @@ POSITIVE = np.abs(X) + 0.5
             lambda p, c: c[0] * p[0] * np.exp(p[0]),
             "is missing the term output / `x`",
         ),
+        (
+            lambda x: np.exp(x) - 0.125 * x,
+            lambda p, c: c[0] * np.exp(p[0]),
+            "is missing the term -1/8, the same in each entry",
+        ),
     ],
 )
 def test_a_forgotten_factor_or_term(forward, vjp, words, function):

@@ -1085,3 +1085,98 @@ class OffTheLabel(Function):
     @staticmethod
     def sample_inputs():
         yield draw(3, 5), torch.tensor([0, 3, 1])
+
+
+class SumFromTheWrongEnd(Function):
+    says = "backward is right with `torch.cumsum(g / total, 0)` in place of"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.flip(0).logcumsumexp(0).flip(0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        total = torch.flip(torch.cumsum(torch.flip(x.exp(), [0]), 0), [0])
+        later = torch.flip(torch.cumsum(torch.flip(g / total, [0]), 0), [0])  # <-
+        return x.exp() * later
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(5),)
+
+
+class SumToTheWrongEnd(Function):
+    says = "each.flip(-1).cumsum(-1).flip(-1)` in place of"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.logcumsumexp(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        each = g / x.exp().cumsum(-1)
+        return x.exp() * each.cumsum(-1)  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 4),)
+
+
+class SystemNotTransposed(Function):
+    says = "backward is right with `torch.linalg.solve((eye - d[:, None] * a).mT, g)` in place of"
+
+    @staticmethod
+    def forward(ctx, a, b, d):
+        eye = torch.eye(len(b), dtype=b.dtype)
+        x = torch.linalg.solve(eye - d[:, None] * a, b)
+        ctx.save_for_backward(a, x, d)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, x, d = ctx.saved_tensors
+        eye = torch.eye(len(x), dtype=x.dtype)
+        v = torch.linalg.solve(eye - d[:, None] * a, g)  # <-
+        return torch.outer(d * v, x), v, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (
+            (0.3 * draw(3, 3)).detach().requires_grad_(),
+            draw(3, seed=1),
+            draw(3, seed=2).detach(),
+        )
+
+
+class LoopInTheOrderOfForward(Function):
+    says = "backward is right with `reversed(range(len(x)))` in place of `range(len(x))`"
+
+    @staticmethod
+    def forward(ctx, x, decay=0.5):
+        ctx.decay, states = decay, [torch.zeros_like(x[0])]
+        for row in x:
+            states.append((decay * states[-1] + row).tanh())
+        states = torch.stack(states[1:])
+        ctx.save_for_backward(x, states)
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, states = ctx.saved_tensors
+        grad, carried = torch.zeros_like(x), torch.zeros_like(x[0])
+        for t in range(len(x)):  # <-
+            grad[t] = (g[t] + carried) * (1 - states[t] ** 2)
+            carried = ctx.decay * grad[t]
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(4, 2),)

@@ -45,7 +45,7 @@ def is_off_by_a_product(derivatives: Derivatives, comparison: Comparison) -> Gue
 
 
 def is_without_a_term(derivatives: Derivatives, comparison: Comparison) -> Guesses:
-    """The derivative less a term that is a product of powers."""
+    """The derivative less a term that is a product of powers, or one number."""
     analytic, numeric = comparison.analytic, comparison.numeric.value
     ones = np.where(_wrong(comparison), 1.0, 0.0)
     found = _explained(derivatives, comparison, numeric - analytic, ones)
@@ -79,8 +79,8 @@ def _explained(
 def _fits(
     ratio: FloatArray, quantities: Sequence[_Quantity]
 ) -> Iterator[tuple[list[str], list[float], float]]:
-    """Products of one or two quantities that give the ratio, up to a common factor."""
-    for count in (1, 2):
+    """Products of none, one or two quantities that give the ratio, up to a common factor."""
+    for count in (0, 1, 2):
         if len(ratio) < count + 1 + MONOMIAL_SPARE_ENTRIES:
             return
         for chosen in itertools.combinations(quantities, count):
@@ -95,6 +95,8 @@ def _fits(
 
 def _powers(ratio: FloatArray, values: Sequence[FloatArray]) -> list[float] | None:
     """The exponents, where they come out as whole or half numbers other than zero."""
+    if not values:
+        return []
     logs = np.log(np.abs([*values, np.full(len(ratio), np.e)])).T
     solution, _, rank, _ = np.linalg.lstsq(
         logs, np.log(np.abs(ratio)), rcond=MONOMIAL_POWER_DIFFERENCE
@@ -168,6 +170,8 @@ def _everywhere(
 
 def _words(names: Sequence[str], powers: Sequence[float], factor: float) -> str:
     """``2 * `x`**2 / output``."""
+    if not names:
+        return f"{factor_words(factor)}, the same in each entry"
     above = [_power(name, power) for name, power in zip(names, powers, strict=True) if power > 0]
     below = [_power(name, -power) for name, power in zip(names, powers, strict=True) if power < 0]
     number = factor_words(factor)

@@ -13,6 +13,8 @@ from gradtool.adapters.common.alterations.trees import parsed
 _TRANSPOSES = {"T": "H", "mT": "mH", "H": "T", "mH": "mT"}
 """Each transpose with the one that conjugates, or does not."""
 
+_SOLVERS = frozenset({"inv", "inverse", "pinv", "solve"})
+
 _OF_A_MATRIX = (
     "({x}).tril()",
     "({x}).triu()",
@@ -38,6 +40,15 @@ def transposes(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Name() | ast.Call() | ast.Subscript() | ast.Attribute():
             yield ast.Attribute(node, "mT", ast.Load())
             yield ast.Call(ast.Attribute(node, "conj", ast.Load()), [], [])
+
+
+def transposed_systems(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the solution of a linear system whose matrix, a sum, is transposed."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name) as func, args=[ast.BinOp() as matrix, *rest]):
+            if name in _SOLVERS:
+                turned = ast.Attribute(matrix, "mT", ast.Load())
+                yield ast.Call(func, [turned, *rest], node.keywords)
 
 
 def orientations(backward: Backward) -> Iterator[Repair]:

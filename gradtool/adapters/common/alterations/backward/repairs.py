@@ -14,6 +14,7 @@ from gradtool.adapters.common.alterations.backward.constants import (
     scaled_numbers,
 )
 from gradtool.adapters.common.alterations.backward.control_flow import conditions, longer_loops
+from gradtool.adapters.common.alterations.backward.directions import directions
 from gradtool.adapters.common.alterations.backward.entries import (
     bounds_left_out,
     offsets_left_out,
@@ -44,6 +45,7 @@ from gradtool.adapters.common.alterations.backward.orientations import (
     halved_diagonals,
     index_orientations,
     orientations,
+    transposed_systems,
     transposes,
     without_gaps,
 )
@@ -124,7 +126,9 @@ _FAMILIES: tuple[Family, ...] = (
     _of_each(doubled_pairs),
     halved_diagonals,
     _of_each(transposes),
+    _of_each(transposed_systems),
     conditions,
+    _of_each(directions),
     _of_each(without_gaps),
     without_wrapping,
     divisors,
