@@ -328,14 +328,19 @@ def _is_upper(array: Array) -> bool:
     return _is_square(array) and not np.tril(array, -1).any() and bool(np.triu(array, 1).any())
 
 
-def _is_orthogonal(array: Array) -> bool:
-    if not _is_square(array):
+def _is_unitary(array: Array) -> bool:
+    """Return True for what is orthogonal, too."""
+    if array.ndim < 2 or not array.shape[-1] == array.shape[-2] > 1:
         return False
-    product = array @ array.swapaxes(-1, -2)
+    product = array @ array.swapaxes(-1, -2).conj()
     return bool(np.allclose(product, np.eye(array.shape[-1]), atol=_CLOSE))
 
 
-def _orthogonal(array: Array) -> Array:
+def _is_orthogonal(array: Array) -> bool:
+    return _is_square(array) and _is_unitary(array)
+
+
+def _unitary(array: Array) -> Array:
     if array.shape[-1] != array.shape[-2]:
         return array
     q: Array = np.linalg.qr(array + 0.1 * np.eye(array.shape[-1]))[0]
@@ -353,7 +358,7 @@ def _one_hot(array: Array) -> Array:
 
 
 _TRAITS = (
-    Trait("orthogonal", _is_orthogonal, _orthogonal, is_equality=True),
+    Trait("orthogonal", _is_orthogonal, _unitary, is_equality=True),
     Trait("symmetric", _is_symmetric, _symmetric, is_equality=True),
     Trait("lower triangular", _is_lower, np.tril),
     Trait("upper triangular", _is_upper, np.triu),
@@ -366,6 +371,7 @@ _TRAITS = (
 )
 
 _OF_COMPLEX = (
+    Trait("unitary", _is_unitary, _unitary, is_equality=True),
     Trait("Hermitian", _is_hermitian, _hermitian, is_equality=True),
     Trait("unit rows", _has_unit_norms, _unit_rows, is_equality=True),
 )

@@ -173,8 +173,9 @@ def bounded(text: str, names: AbstractSet[str]) -> set[str | None]:
 def _subjects(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[tuple[int, str | None]]:
     """The places of names among tokens; None for a word that stands for all of them."""
     by_word = {name.lower(): name for name in names if len(name) > _LONGEST_SYMBOL}
-    # Of lengths, each "length" may be meant.
-    by_word = {word.removesuffix("s"): name for word, name in by_word.items()} | by_word
+    # Of lengths, each "length" may be meant, and "lengths" of several tensors with a length.
+    singular = {word.removesuffix("s"): name for word, name in by_word.items()}
+    by_word = {f"{word}s": name for word, name in by_word.items()} | singular | by_word
     by_initial = _by_initial(names)
     for at, token in enumerate(tokens):
         if at and tokens[at - 1].lower() in _SELECTING:

@@ -30,8 +30,15 @@ _DISTINCT = re.compile(
     re.I,
 )
 
+_DISTINCT_ENDS = (
+    r"\bend ?-?points?\b[^.;,]{0,30}\b(distinct|different)\b"
+    r"|\b(distinct|different) end ?-?points?\b"
+)
+
 _APART = re.compile(
-    r"\b(must|do|may|should|can) ?not (share|coincide|touch)\b|\bno (shared|common|coinciding)\b",
+    r"\b(must|do|may|should|can) ?not (share|coincide|touch)\b|\bno (shared|common|coinciding)\b"
+    r"|\b(not|never|non|no)\b[^.;]{0,24}\bcoincid|\bnone of them\b|\bdisjoint\b|\bin common\b"
+    r"|\bpositive (distance|length)s?\b|\b(never|not) (touch|meet|share)|" + _DISTINCT_ENDS,
     re.I,
 )
 
@@ -112,7 +119,8 @@ _PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
 
 def speaks_of_distinct(text: str) -> bool:
     """Return True for a text that says that no two entries are the same."""
-    return bool(_DISTINCT.search(text))
+    # The ends of each of some pairs are distinct, and one may be the end of several.
+    return bool(_DISTINCT.search(re.sub(_DISTINCT_ENDS, "", text, flags=re.I)))
 
 
 def speaks_of_apart(text: str) -> bool:

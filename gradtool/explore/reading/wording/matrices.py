@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from gradtool.explore.reading.wording.entries import OnEntries
+from gradtool.explore.reading.wording.entries import OnEntries, speaks_of_apart
 
 _SYMMETRIC = re.compile(
     r"(?<!a)symmetr|hermitian|\b(spd|psd|eigh)\b|positive.?(semi.?)?definite|covariance|cholesky"
@@ -28,12 +28,6 @@ _WIDE = re.compile(
 _TALL = re.compile(
     r"full[- ]column[- ]rank|\bm *(>=|\u2265) *n\b|least.squares|over-?determined|\btall\b|residual"
     r"|moore-penrose|pseudo-?inverse",
-    re.I,
-)
-
-_APART = re.compile(
-    r"\b(not|never|non|no)\b[^.;]{0,24}\bcoincid|\bnone of them\b|\bdisjoint\b|\bin common\b"
-    r"|\bpositive distances?\b|\b(never|not) (touch|meet|share)",
     re.I,
 )
 
@@ -88,7 +82,7 @@ class OnMatrices(OnEntries):
     @cached_property
     def needs_points_apart(self) -> bool:
         """A docstring says that no point of one set is one of another."""
-        is_apart = bool(_APART.search(self.docstrings)) or self.needs_general_position
+        is_apart = speaks_of_apart(self.docstrings) or self.needs_general_position
         return is_apart or self.needs_distinct or self.needs_nonzero
 
     @cached_property

@@ -510,3 +510,53 @@ class AngleOfRows(Function):
     @staticmethod
     def sample_inputs():
         yield rand(2, 3), draw(2, 3, seed=1)
+
+
+class UndoneByTheAdjoint(Function):
+    """Phases theta (K, d) and a fixed U (d, d) in turns; U must be unitary, and has no gradient."""
+
+    @staticmethod
+    def forward(ctx, z, theta, u):
+        for row in theta:
+            z = u @ (torch.polar(torch.ones_like(row), row) * z)
+        ctx.save_for_backward(z, theta, u)
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        z, theta, u = ctx.saved_tensors
+        grad = torch.zeros_like(theta)
+        for k in reversed(range(len(theta))):
+            z, g = u.mH @ z, u.mH @ g
+            grad[k] = (g.conj() * 1j * z).real
+            back = torch.polar(torch.ones_like(theta[k]), -theta[k])
+            z, g = z * back, g * back
+        return g, grad, None
+
+    @staticmethod
+    def sample_inputs():
+        z = torch.complex(draw(3).detach(), draw(3, seed=1).detach()).requires_grad_()
+        u = torch.linalg.qr(torch.complex(draw(3, 3), draw(3, 3, seed=2)).detach())[0]
+        yield z, draw(4, 3, seed=3), u
+
+
+class LengthsFromPoints(Function):
+    """Sum of (|q - p| - rest)^2 over edges of positive length; p, q: (J, 3), rest: (J,)."""
+
+    @staticmethod
+    def forward(ctx, p, q, rest):
+        ctx.save_for_backward(p, q, rest)
+        return (((q - p).norm(dim=1) - rest) ** 2).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        p, q, rest = ctx.saved_tensors
+        d = q - p
+        n = d.norm(dim=1)
+        grad = 2 * g * ((n - rest) / n)[:, None] * d
+        return -grad, grad, -2 * g * (n - rest)
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 3), draw(3, 3, seed=1), draw(3, seed=2)

@@ -495,3 +495,26 @@ class MaskedSpectrum(Function):
     def sample_inputs():
         x = torch.complex(rand(2, 4).detach(), rand(2, 4).detach()).requires_grad_()
         yield x, torch.tensor([1.0, 0.0, 1.0, 1.0], dtype=torch.float64)
+
+
+class FilledByChunks(Function):
+    """Squares of x (B, T); the gradient is filled in chunks >= 1."""
+
+    @staticmethod
+    def forward(ctx, x, chunk=4):
+        ctx.save_for_backward(x)
+        ctx.chunk = chunk
+        return (x * x).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        grad = torch.empty_like(x)
+        for k in range(0, x.shape[1], ctx.chunk):
+            grad[:, k : k + ctx.chunk] = 2 * g * x[:, k : k + ctx.chunk]
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 8), 4

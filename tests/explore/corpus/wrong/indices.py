@@ -701,3 +701,27 @@ class PixelsOfImage(Function):
     def sample_inputs():
         rows, columns = torch.tensor([[0, 3, 1], [2, 2, 0]], dtype=torch.uint8)
         yield draw(3), rows, columns, 4, 3
+
+
+class EdgesWithACommonEnd(Function):
+    """Energy of edges (i, j) between points x (N, 3); the end points of an edge are distinct."""
+
+    @staticmethod
+    def forward(ctx, x, i, j):
+        d = x[i] - x[j]
+        ctx.save_for_backward(d, i, j)
+        ctx.count = len(x)
+        return 0.5 * (d * d).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        d, i, j = ctx.saved_tensors
+        grad = d.new_zeros(ctx.count, 3)
+        grad[i] = g * d
+        grad[j] -= g * d
+        return grad, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), torch.tensor([0, 2]), torch.tensor([1, 3])
