@@ -279,7 +279,9 @@ def _reads(body: Sequence[ast.stmt], names: Collection[str]) -> bool:
 
 def ends_of_ranges(function: Any) -> set[str]:
     """The names that are ends of a ``range``: numbers of rounds, not places."""
-    return {end.id for args in ranges(function) for end in args if isinstance(end, ast.Name)}
+    ends = [end for args in ranges(function) for end in args]
+    attributes = {end.attr for end in ends if isinstance(end, ast.Attribute)}  # of the context
+    return attributes | {end.id for end in ends if isinstance(end, ast.Name)}
 
 
 def ranges(function: Any) -> Iterator[list[ast.expr]]:

@@ -140,7 +140,10 @@ def from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
 
 
 def places_from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]:
-    """Yield variants with a plain integer counted from the end, if forward gives the same."""
+    """Yield variants with a plain integer counted from the end, if forward gives the same.
+
+    Not of a number that forward does not read, such as the length of the chunks of backward.
+    """
     extents = sorted({extent for _, array in point.continuous() for extent in array.shape})
     for at in point.plain:
         place = point.values[at]
@@ -150,7 +153,10 @@ def places_from_the_end(checkable: Checkable, point: Point) -> Iterator[Variant]
             continue
         for extent in (each for each in extents if each > place):
             turned = point.having({at: place - extent})
-            if has_same_outputs(checkable, point, turned):
+            beyond = point.having({at: 2 * extent + 1})  # Taken for it where forward reads none.
+            if has_same_outputs(checkable, point, turned) and not has_same_outputs(
+                checkable, point, beyond
+            ):
                 name = point.names[at]
                 change = f"`{name}` is {place - extent}, which forward takes for {place}"
                 yield Variant(turned, change, is_plain=True, may_raise=not is_axis(name))

@@ -498,7 +498,7 @@ class MaskedSpectrum(Function):
 
 
 class FilledByChunks(Function):
-    """Squares of x (B, T); the gradient is filled in chunks >= 1."""
+    """Squares of x (B, T); the gradient is filled by chunks."""
 
     @staticmethod
     def forward(ctx, x, chunk=4):
@@ -513,6 +513,53 @@ class FilledByChunks(Function):
         grad = torch.empty_like(x)
         for k in range(0, x.shape[1], ctx.chunk):
             grad[:, k : k + ctx.chunk] = 2 * g * x[:, k : k + ctx.chunk]
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 8), 4
+
+
+class FilledByChunksOfForward(Function):
+    """Squares of x (B, T); the gradient is filled by chunks."""
+
+    @staticmethod
+    def forward(ctx, x, chunk=4):
+        ctx.save_for_backward(x)
+        ctx.chunk = chunk
+        return (x[:, :chunk] ** 2).sum() + (x[:, chunk:] ** 2).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        grad = torch.empty_like(x)
+        for k in range(0, x.shape[1], ctx.chunk):
+            grad[:, k : k + ctx.chunk] = 2 * g * x[:, k : k + ctx.chunk]
+        return grad, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(2, 8), 4
+
+
+class FilledByPositiveChunks(Function):
+    """Squares of x (B, T); the gradient is filled in chunks >= 1."""
+
+    @staticmethod
+    def forward(ctx, x, chunk=4):
+        ctx.save_for_backward(x)
+        ctx.chunk = chunk
+        return (x[:, :chunk] ** 2).sum() + (x[:, chunk:] ** 2).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        grad, start = torch.zeros_like(x), 0
+        while 0 <= start < x.shape[1]:
+            grad[:, start : start + ctx.chunk] = 2 * g * x[:, start : start + ctx.chunk]
+            start += ctx.chunk
         return grad, None
 
     @staticmethod
