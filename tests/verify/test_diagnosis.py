@@ -234,6 +234,15 @@ def test_a_forgotten_factor_or_term(forward, vjp, words, function):
     assert "(fits every entry " in hint
 
 
+def test_a_factor_made_of_a_number_among_the_arguments(function):
+    def vjp(primals, cotangents):
+        (x, share), (g,) = primals, cotangents
+        return share * (1 - share) * g, (g * x).sum() * np.ones(())
+
+    subject = function(lambda x, share: share * x, vjp, (X, np.array(0.3)), names=["x", "share"])
+    assert "times 7/10, that is, 1 - `share` (fits" in _hint(subject)
+
+
 def test_another_arguments_power(function):
     def vjp(primals, cotangents):
         (a, b), (g,) = primals, cotangents

@@ -255,13 +255,37 @@ def _is_only_diagonal(_: Derivatives, comparison: Comparison) -> Guesses:
         yield text, np.diag(np.diag(numeric))
 
 
-def has_wrong_factor(_: Derivatives, comparison: Comparison) -> Guesses:
+def has_wrong_factor(derivatives: Derivatives, comparison: Comparison) -> Guesses:
     """All of the gradient is a multiple of the derivative."""
     everywhere = np.ones(comparison.analytic.shape, dtype=bool)
     factor = common_factor(comparison, everywhere)
     if factor:
         text = f"is the derivative times {factor_words(factor, _counts(comparison))}"
-        yield text, factor * comparison.numeric.value
+        yield f"{text}{_of_a_number(derivatives, factor)}", factor * comparison.numeric.value
+
+
+def _of_a_number(derivatives: Derivatives, factor: float) -> str:
+    """Words for a factor that is made of one number among the arguments; empty if none is."""
+    if any(abs(each) == int(abs(each)) for each in (factor, 1 / factor)):
+        return ""  # As any number may be by chance.
+    for argument, primal in zip(derivatives.function.arguments, derivatives.primals, strict=True):
+        if primal.size == 1 and primal.dtype.kind == "f":
+            for words, value in _forms(f"`{argument.name}`", float(primal.reshape(()))):
+                if abs(factor - value) <= FACTOR_EXACT * abs(factor):
+                    return f", that is, {words}"
+    return ""
+
+
+def _forms(name: str, number: float) -> Iterator[tuple[str, float]]:
+    """Yield what a factor may be that is made of a number, in words and its value."""
+    for words, value in (
+        (name, number),
+        (f"(1 - {name})", 1 - number),
+        (f"(1 + {name})", 1 + number),
+    ):
+        yield words.strip("()"), value
+        if value:
+            yield f"1 / {words}", 1 / value
 
 
 def has_simple_factor(comparison: Comparison) -> bool:
