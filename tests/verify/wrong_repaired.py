@@ -1180,3 +1180,29 @@ class LoopInTheOrderOfForward(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(4, 2),)
+
+
+class OneOrderOfASymmetricProduct(Function):
+    says = "backward is right with `-torch.outer(w, u.mT @ x) + -torch.outer(x, u.mT @ w)` in place"
+
+    @staticmethod
+    def forward(ctx, u, b):
+        x = OneOrderOfASymmetricProduct.solve(u, b)
+        ctx.save_for_backward(u, x)
+        return x
+
+    @staticmethod
+    def solve(u, b):
+        eye = torch.eye(u.shape[1], dtype=u.dtype)
+        return b - u @ torch.linalg.solve(eye + u.mT @ u, u.mT @ b)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        u, x = ctx.saved_tensors
+        w = OneOrderOfASymmetricProduct.solve(u, g)
+        return -torch.outer(w, u.mT @ x), w  # <-
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), draw(5, seed=1)

@@ -21,6 +21,7 @@ from gradtool.adapters.common.alterations.backward.entries import (
     other_entries,
     without_wrapping,
 )
+from gradtool.adapters.common.alterations.backward.exchanged_terms import exchanged_terms
 from gradtool.adapters.common.alterations.backward.factors import (
     complements,
     extents_of_numbers,
@@ -149,6 +150,7 @@ _FAMILIES: tuple[Family, ...] = (
     in_all_uses,
     grafts,
     factors_of_results,
+    exchanged_terms,
     orientations,
     in_two_uses,
     factors_of_variables,
