@@ -1193,8 +1193,8 @@ class OneOrderOfASymmetricProduct(Function):
 
     @staticmethod
     def solve(u, b):
-        eye = torch.eye(u.shape[1], dtype=u.dtype)
-        return b - u @ torch.linalg.solve(eye + u.mT @ u, u.mT @ b)
+        inner = torch.eye(u.shape[1], dtype=u.dtype) + u.mT @ (0.5 * u)
+        return 0.5 * (b - u @ torch.linalg.solve(inner, u.mT @ (0.5 * b)))
 
     @staticmethod
     @once_differentiable
