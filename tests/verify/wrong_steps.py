@@ -295,3 +295,25 @@ class KeyOfPredictionForgotten(Function):
     @staticmethod
     def sample_inputs():
         yield (torch.randn(2, 3, 2, dtype=torch.double, requires_grad=True),)
+
+
+class TwoTermsForgotten(Function):
+    says = "backward treats `r` in `r / (r + mu)` (line LINE) and `r` in `r + mu` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, mu, r, k):
+        ctx.save_for_backward(mu, r, k)
+        counts = torch.lgamma(k + r) - torch.lgamma(r)
+        return counts + r * torch.log(r / (r + mu)) + k * torch.log(mu / (r + mu))  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        mu, r, k = ctx.saved_tensors
+        d_counts = torch.digamma(k + r) - torch.digamma(r)
+        d_r = d_counts + torch.log(r / (r + mu))
+        return g * (k / mu - (k + r) / (r + mu)), g * d_r, None
+
+    @staticmethod
+    def sample_inputs():
+        mu, r = (torch.rand(5, dtype=torch.double).add(0.2).requires_grad_() for _ in range(2))
+        yield mu, r, torch.tensor([0.0, 2.0, 1.0, 5.0, 3.0], dtype=torch.double)

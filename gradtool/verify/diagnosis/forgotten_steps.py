@@ -10,7 +10,7 @@ another one too, and a point nearby.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -151,7 +151,8 @@ class _Search:
         # The largest entry that softmax subtracts has no gradient, until another step is constant.
         floor = self._precision * np.abs(exact).max(initial=0.0)
         idle = [s for s, part in alone.items() if not s.operand and np.abs(part).max() <= floor]
-        pairs = _pairs(steps)
+        wrong = self._looks.returned(look) - exact
+        pairs = [*_pairs(steps), *_sums(wrong, alone, floor)]
         more = [((s,), (s, *idle)) for s in steps if idle] + [(pair, pair) for pair in pairs]
         _, parts = self._parts(look, [cut for _, cut in more])
         for found in self._fitting(look, exact, more, parts):
@@ -218,6 +219,19 @@ def _pairs(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
     return list(itertools.combinations(named, 2))
 
 
+def _sums(
+    wrong: FloatArray, parts: Mapping[Step, FloatArray], floor: float
+) -> Iterator[tuple[Step, ...]]:
+    """Yield the pairs of steps whose parts of the gradient, together, are missing from it."""
+    if np.count_nonzero(np.abs(wrong) > floor) < EXPLAINED_LEAST:
+        return
+    seen = [(step, part) for step, part in parts.items() if floor < np.abs(part).max() < np.inf]
+    rows = np.array([part for _, part in seen])
+    for at, (step, part) in enumerate(seen):
+        left = np.abs(rows[at + 1 :] + (part + wrong)).max(axis=1, initial=0.0)
+        yield from ((step, seen[at + 1 + other][0]) for other in np.flatnonzero(left <= floor))
+
+
 def _rank(found: _Share) -> tuple[int | bool, ...]:
     """Order by plainness: few steps that have names first."""
     kind = {-1.0: 0, 1.0: 1, -2.0: 1}.get(found.factor, 2)
@@ -229,7 +243,7 @@ def _rank(found: _Share) -> tuple[int | bool, ...]:
 def _words(found: _Share) -> str:
     if len(found.steps) > 1:
         # In the order of the source.
-        places = [f"`{each.shown}` (line {each.line})" for each in reversed(found.steps)]
+        places = [_place(each)[0] for each in reversed(found.steps)]
         return f"treats {' and '.join(places)} as constants"
     (step,), factor = found.steps, found.factor
     place, path = _place(step)
