@@ -1206,3 +1206,46 @@ class OneOrderOfASymmetricProduct(Function):
     @staticmethod
     def sample_inputs():
         yield draw(5, 2), draw(5, seed=1)
+
+
+class ProductOfRootsForTheirSum(Function):
+    says = "backward is right with `inner / (r[:, None] + r)` in place of `inner / (2 * r"
+
+    @staticmethod
+    def forward(ctx, a):
+        values, vectors = torch.linalg.eigh(0.5 * (a + a.mT))
+        ctx.save_for_backward(values.sqrt(), vectors)
+        return vectors * values.sqrt() @ vectors.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        r, q = ctx.saved_tensors
+        inner = q.mT @ (0.5 * (g + g.mT)) @ q
+        return q @ (inner / (2 * r[:, None] * r)) @ q.mT  # <-
+
+    @staticmethod
+    def sample_inputs():
+        x = draw(3, 3)
+        yield ((x @ x.mT + torch.eye(3, dtype=x.dtype)).detach().requires_grad_(),)
+
+
+class UnscaledBesselOverScaled(Function):
+    says = "backward is right with `torch.special.i0(kappa)` in place of `torch.special.i0e(kappa)`"
+
+    @staticmethod
+    def forward(ctx, angle, kappa):
+        ctx.save_for_backward(angle, kappa)
+        return torch.log(torch.special.i0e(kappa)) + kappa - kappa * torch.cos(angle)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        angle, kappa = ctx.saved_tensors
+        scaled = torch.special.i0e(kappa)
+        ratio = torch.special.i1(kappa) / scaled  # <-
+        return g * kappa * torch.sin(angle), g * (ratio - torch.cos(angle))
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5), draw(5, seed=1).detach().abs().add(0.5).requires_grad_()

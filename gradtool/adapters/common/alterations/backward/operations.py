@@ -7,22 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from gradtool.adapters.common.alterations.backward.known_backward import Backward
 from gradtool.adapters.common.alterations.backward.repair import Repair
+from gradtool.adapters.common.alterations.counterparts import INVERSE
 from gradtool.adapters.common.alterations.trees import below
 from gradtool.verify.thresholds.edits import REPAIRS_DEEPEST_PART
-
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-}
 
 
 def signs(node: ast.expr) -> Iterator[ast.expr]:
     """Yield an operation with the inverse operator, without its sign, or rounded up."""
     match node:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            yield ast.BinOp(left, _OPERATORS[type(op)](), right)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in INVERSE:
+            yield ast.BinOp(left, INVERSE[type(op)](), right)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             yield operand
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):  # rounded up
@@ -39,8 +33,16 @@ def products(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.BinOp(left, ast.Pow(), right)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             yield ast.BinOp(left, ast.Add(), right)
+            yield from _sum_without_number(left, right)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             yield ast.BinOp(left, ast.Mult(), right)
+
+
+def _sum_without_number(left: ast.expr, right: ast.expr) -> Iterator[ast.expr]:
+    """Yield a sum in the place of a product with a number, as ``a + b`` for ``2 * a * b``."""
+    match left:
+        case ast.BinOp(left=ast.Constant(), op=ast.Mult(), right=factor):
+            yield ast.BinOp(factor, ast.Add(), right)
 
 
 def is_product(node: ast.AST) -> bool:

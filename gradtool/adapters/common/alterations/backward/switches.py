@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from gradtool.adapters.common.alterations.counterparts import counterparts
 from gradtool.adapters.common.alterations.trees import parsed
 
-_METHODS: Sequence[tuple[str, str]] = (
-    ("sum", "mean"),
-    ("amax", "amin"),
-    ("maximum", "minimum"),
-    ("sin", "cos"),
-    ("sinh", "cosh"),
-    ("log", "log1p"),
-    ("exp", "expm1"),
-    ("sqrt", "rsqrt"),
-    ("erf", "erfc"),
-    ("floor", "ceil"),
-    ("tril", "triu"),
-    ("argmax", "argmin"),
-    ("cummax", "cummin"),
-)
-"""Methods that are taken for each other."""
+_TRIANGLES = {"tril": "triu", "triu": "tril"}
+"""Of forward they are not exchanged: backward, which transposes, is where they are mixed up."""
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Gt: (ast.GtE, ast.Lt),
@@ -61,7 +48,6 @@ def _other_methods(call: ast.Call) -> Iterator[ast.expr]:
             x, places = ast.unparse(value), f"{ast.unparse(dim)}, {ast.unparse(index)}"
             yield parsed(f"({x}).new_zeros(({x}).shape).scatter_add({places}, {x})")
         case ast.Call(func=ast.Attribute(value=value, attr=attr), args=args, keywords=keywords):
-            for pair in _METHODS:
-                if attr in pair:
-                    other = pair[1 - pair.index(attr)]
-                    yield ast.Call(ast.Attribute(value, other, ast.Load()), args, keywords)
+            triangle = [_TRIANGLES[attr]] if attr in _TRIANGLES else []
+            for other in (*counterparts(attr), *triangle):
+                yield ast.Call(ast.Attribute(value, other, ast.Load()), args, keywords)

@@ -3,43 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from gradtool.adapters.common.alterations.counterparts import INVERSE, counterparts
 from gradtool.adapters.common.alterations.forward.edit import Computed, Edit, kept
 from gradtool.adapters.common.alterations.forward.operands import other_operands
 from gradtool.adapters.common.alterations.trees import inside, replaced
-
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-}
-_NAMES: Sequence[tuple[str, str]] = (
-    ("sum", "mean"),
-    ("sin", "cos"),
-    ("sinh", "cosh"),
-    ("tanh", "sigmoid"),
-    ("sqrt", "rsqrt"),
-    ("sqrt", "square"),
-    ("log", "log2"),
-    ("log", "log10"),
-    ("log", "log1p"),
-    ("exp", "exp2"),
-    ("exp", "expm1"),
-    ("amax", "logsumexp"),
-    ("softmax", "log_softmax"),
-    ("std", "var"),
-    ("relu", "abs"),
-    ("minimum", "maximum"),
-    ("amin", "amax"),
-    ("cumsum", "cumprod"),
-    ("asin", "acos"),
-    ("asinh", "acosh"),
-    ("atan", "atanh"),
-    ("erf", "erfc"),
-)
-"""Functions that are taken for each other."""
 
 
 def other_operations(computed: Computed) -> Iterator[Edit]:
@@ -68,7 +37,7 @@ def _changes(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _other_operators(shown: ast.BinOp) -> Iterator[tuple[ast.expr, ast.expr]]:
-    other = _OPERATORS.get(type(shown.op))
+    other = INVERSE.get(type(shown.op))
     # Nobody divides anything by itself.
     if other and ast.dump(shown.left) != ast.dump(shown.right):
         yield shown, ast.BinOp(shown.left, other(), shown.right)
@@ -78,10 +47,8 @@ def _other_functions(
     call: ast.Call, function: ast.Attribute
 ) -> Iterator[tuple[ast.expr, ast.expr]]:
     name = function.attr
-    for pair in _NAMES:
-        if name in pair:
-            other = pair[1 - pair.index(name)]
-            yield function, ast.Attribute(function.value, other, ast.Load())
+    for other in counterparts(name):
+        yield function, ast.Attribute(function.value, other, ast.Load())
     if name in {"std", "var"} and not _says_correction(call):
         biased = [*call.keywords, ast.keyword("correction", ast.Constant(0))]
         yield call, ast.Call(function, call.args, biased)
