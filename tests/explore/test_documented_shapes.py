@@ -53,6 +53,9 @@ def test_one_number_is_no_tensor_of_several(text: str, is_tensor: bool | None) -
         ("W (N, K) and w", "W (N, K) and w"),
         ("x (H, W)", "x (H, W)"),
         ("W(0, 1)", "W(0, 1)"),
+        ("det of r (3, 3)", "det of rgb (3, 3)"),
+        ("det of r (3, 3), and rgb", "det of r (3, 3), and rgb"),
+        ("det r of x", "det r of x"),
     ],
 )
 def test_the_case_of_a_name_counts_where_another_thing_has_it(text: str, expected: str) -> None:

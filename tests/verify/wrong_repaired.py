@@ -1249,3 +1249,32 @@ class UnscaledBesselOverScaled(Function):
     @staticmethod
     def sample_inputs():
         yield draw(5), draw(5, seed=1).detach().abs().add(0.5).requires_grad_()
+
+
+class StateBeforeNotSubtracted(Function):
+    says = "backward is right with `carried * (v[t] - states[t])` in place of `carried * v[t]`"
+
+    @staticmethod
+    def forward(ctx, z, v):
+        states = [torch.zeros_like(v[0])]
+        for t in range(len(z)):
+            states.append(torch.lerp(states[-1], v[t], z[t]))
+        states = torch.stack(states)
+        ctx.save_for_backward(z, v, states)
+        return states[1:].clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        z, v, states = ctx.saved_tensors
+        carried, of_z, of_v = torch.zeros_like(states[0]), torch.empty_like(z), torch.empty_like(v)
+        for t in reversed(range(len(z))):
+            carried = carried + g[t]
+            of_z[t] = carried * v[t]  # <-
+            of_v[t] = carried * z[t]
+            carried = carried * (1 - z[t])
+        return of_z, of_v
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2).sigmoid().detach().requires_grad_(), draw(4, 2, seed=1)

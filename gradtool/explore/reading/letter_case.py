@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -29,18 +29,24 @@ def with_names_as_given(text: str, names: Collection[str]) -> str:
     """Return a text in which ``RGB (N, 3)`` is about the argument `rgb`, if there is no `RGB`.
 
     In mathematics ``W`` and ``w`` are two things, so that a single letter counts only if the text
-    states the shape of the one, and does not mention the other.
+    states the shape of the one, and does not mention the other. ``F (E, 2, 2)`` is about `Fm` if
+    the text does not mention that, and no other name begins so.
     """
     words = {*re.findall(r"\w+", text)}
     lower = [name.lower() for name in names]
     free = {name.lower(): name for name in names if lower.count(name.lower()) == 1}
     free = {key: name for key, name in free.items() if len(name) > 1 or name not in words}
-    return _WORD.sub(partial(_as_given, free, frozenset(names)), text) if free else text
+    return _WORD.sub(partial(_as_given, free, names, words), text) if free else text
 
 
-def _as_given(free: dict[str, str], names: frozenset[str], match: re.Match[str]) -> str:
+def _as_given(
+    free: Mapping[str, str], names: Collection[str], words: Collection[str], match: re.Match[str]
+) -> str:
     word = match[0]
-    name = free.get(word.lower(), word)
-    if word in names or (len(word) == 1 and not _SHAPE.match(match.string, match.end())):
+    if word in names:
         return word
-    return name
+    has_shape = _SHAPE.match(match.string, match.end())
+    if word.lower() in free:
+        return free[word.lower()] if has_shape or len(word) > 1 else word
+    begun = [name for name in names if name.startswith(word)]
+    return begun[0] if has_shape and len(begun) == 1 and begun[0] not in words else word

@@ -52,7 +52,8 @@ def less_special(
     gets both signs.
     """
     for at, array in point.continuous():
-        is_free = at in point.tracked or not is_mark(point.names[at])
+        name = point.names[at]
+        is_free = at in point.tracked or not is_mark(name) or may_weigh(name)
         if is_free and _is_constant(array):
             spread = np.linspace(0.6, 0.97, array.size).reshape(array.shape)
             made = restored(array, (array * spread).astype(array.dtype))

@@ -85,9 +85,11 @@ def _with_longer_axes(
     added = [longer(extent) - extent if extent > 1 else 0 for extent in array.shape]
     if not any(added):
         return array
-    grown = np.pad(array, [(0, each) for each in added], mode="wrap")
+    widths = [(0, each) for each in added]
     if not is_continuous(array.dtype) or (array == np.round(array)).all():
-        return grown
+        # The largest keeps what is sorted so, and is a label rather than a mark of none.
+        return np.pad(array, widths, mode="wrap" if array.dtype.kind == "c" else "maximum")
+    grown = np.pad(array, widths, mode="wrap")
     if _is_symmetric(array):
         # Twice the diagonal keeps a matrix of which rows are repeated positive definite.
         at = np.arange(array.shape[-1], grown.shape[-1])

@@ -35,6 +35,11 @@ class Held:
             if isinstance(node, ast.Name | ast.Attribute)
         }
 
+    @property
+    def tensors(self) -> list[str]:
+        """The variables that have axes, or of which that is not known."""
+        return [name for name in self.names if self._shapes.get(name, (1,))]
+
     def like(self, node: ast.expr) -> Iterator[str]:
         """Yield the variables that may have the shape of an expression."""
         known = node in self._values

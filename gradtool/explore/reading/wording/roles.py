@@ -46,6 +46,9 @@ _ALL_LEARNED = re.compile(
 """Matches ``both networks train``: no tensor is a constant."""
 
 
+_CALLED_WEIGHTS = r"( ?\([^()]*\))?( (is|are|has|holds)|:)?( (?!and|or|with)[\w-]+){0,2} weights\b"
+"""Matches what follows ``mask`` in ``mask (N,) nonnegative weights``."""
+
 _IGNORED = re.compile(
     r"(?<![\w.,-])(-\d+)\b[^.;,]{0,24}\b(?:ignor|skip|pad|unlabel|missing|mask|left out)\w*"
     r"|\b(?:ignor|skip|pad|unlabel|missing|mask)\w*[^.;,]{0,24}(?<![\w.,-])(-\d+)\b",
@@ -70,11 +73,15 @@ class OnRoles(Texts):
         return bool(re.search(text, self.docstrings))
 
     def may_weigh(self, name: str) -> bool:
-        """Return True for the name of a weight, unless a docstring says that it is a mask."""
-        if not is_weight(name):
-            return False
+        """Return True for what a docstring calls weights, and for the name of a weight.
+
+        Unless a docstring says that it is a mask.
+        """
         word = re.escape(name)
-        return not re.search(rf"\b{word}\b[^.;]{{0,32}}\bmasks?\b(?! or\b)", self.docstrings)
+        if re.search(rf"\b{word}`*{_CALLED_WEIGHTS}", self.docstrings):
+            return True
+        is_mask = re.search(rf"\b{word}\b[^.;]{{0,32}}\bmasks?\b(?! or\b)", self.docstrings)
+        return is_weight(name) and not is_mask
 
     def is_learned(self, name: str) -> bool:
         """Return True if a docstring says that an argument is learned, or may be."""

@@ -560,3 +560,23 @@ class LengthsFromPoints(Function):
     @staticmethod
     def sample_inputs():
         yield draw(3, 3), draw(3, 3, seed=1), draw(3, seed=2)
+
+
+class AreaChange(Function):
+    """Squared norm less twice the determinant for each element, F (E, 2, 2)."""
+
+    @staticmethod
+    def forward(ctx, Fm):
+        ctx.save_for_backward(Fm)
+        return (Fm**2).sum((1, 2)) - 2 * torch.linalg.det(Fm)
+
+    @staticmethod
+    def backward(ctx, g):
+        (Fm,) = ctx.saved_tensors
+        a, b, c, d = Fm.flatten(1).unbind(1)
+        cofactors = torch.stack([d, -c, -b, a], 1).reshape(Fm.shape)
+        return g[:, None, None] * 2 * (Fm - cofactors)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 2, 2),)

@@ -754,3 +754,23 @@ class CooledEnergies(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4), torch.tensor(-0.4, dtype=torch.double, requires_grad=True), 0.03
+
+
+class MarkedDistances(Function):
+    """Sum of squared distances by rows, times weights; mask (N,): nonnegative weights."""
+
+    @staticmethod
+    def forward(ctx, x, y, mask):
+        ctx.save_for_backward(x - y, mask)
+        return (mask[:, None] * (x - y) ** 2).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        difference, mask = ctx.saved_tensors
+        of_x = 2 * g * torch.where(mask[:, None] > 0, difference, 0)
+        return of_x, -of_x, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), draw(3, 2, seed=1), torch.tensor([1.0, 0.0, 1.0], dtype=torch.double)

@@ -105,8 +105,9 @@ def multiples(backward: Backward) -> Iterator[Repair]:
             for each in known:
                 for times in range(1, MULTIPLES_MOST):
                     if _is_nearly(node.value, times * each.value):
-                        made = parsed(f"{times} * {each.code}")
-                        yield Repair(node, made, around, is_factor=True)
+                        made = parsed(each.code if times == 1 else f"{times} * {each.code}")
+                        shown = node if isinstance(around, ast.Tuple) else around
+                        yield Repair(node, made, shown, is_factor=True)
 
 
 def _is_nearly(value: float, exact: float) -> bool:

@@ -67,6 +67,7 @@ from gradtool.adapters.common.alterations.backward.statements import (
 from gradtool.adapters.common.alterations.backward.swapped_functions import swapped_functions
 from gradtool.adapters.common.alterations.backward.switches import switches
 from gradtool.adapters.common.alterations.backward.variables import (
+    differences,
     functions,
     in_all_uses,
     in_two_uses,
@@ -155,6 +156,7 @@ _FAMILIES: tuple[Family, ...] = (
     in_two_uses,
     factors_of_variables,
     complements,
+    _of_each_with_held(differences),
     extents_of_numbers,
     factors_of_terms,
     swapped_functions,

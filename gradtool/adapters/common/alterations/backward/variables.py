@@ -46,6 +46,18 @@ def functions(node: ast.expr) -> Iterator[ast.expr]:
             yield right
 
 
+def differences(node: ast.expr, held: Held) -> Iterator[ast.expr]:
+    """Yield a variable less another one, or a part of it less the same part of another one."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Load()) if name in held.names:
+            others = (each for each in held.like(node) if each != name)
+            yield from (parsed(f"{name} - {each}") for each in others)
+        case ast.Subscript(value=ast.Name(id=whole), slice=ast.Name() as part, ctx=ast.Load()):
+            code, at = ast.unparse(node), ast.unparse(part)
+            others = (each for each in held.tensors if each != whole)
+            yield from (parsed(f"{code} - {each}[{at}]") for each in others)
+
+
 def in_all_uses(backward: Backward) -> Iterator[Repair]:
     """Put another variable, or a function of the same one, in all uses of a variable."""
     for first, *rest in _uses(backward):
