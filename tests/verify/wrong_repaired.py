@@ -1278,3 +1278,26 @@ class StateBeforeNotSubtracted(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 2).sigmoid().detach().requires_grad_(), draw(4, 2, seed=1)
+
+
+class ClippedWhateverTheSign(Function):
+    says = "is right with `ratio <= 1.2` (line LINE) true for [3] and false for [1]"
+
+    @staticmethod
+    def forward(ctx, logp, advantage):
+        ctx.save_for_backward(logp, advantage)
+        ratio = logp.exp()
+        return -torch.minimum(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+
+    @staticmethod
+    def backward(ctx, g):
+        logp, advantage = ctx.saved_tensors
+        ratio = logp.exp()
+        passed = torch.where(ratio <= 1.2, -advantage * ratio, 0)  # <-
+        return g * passed / advantage.numel(), None
+
+    @staticmethod
+    def sample_inputs():
+        logp = torch.tensor([0.5, -0.6, 0.02, 0.7, -0.5], dtype=torch.double)
+        advantage = torch.tensor([1.0, -1.2, 0.4, -0.8, 0.9], dtype=torch.double)
+        yield logp.requires_grad_(), advantage

@@ -88,7 +88,10 @@ def _with_longer_axes(
     widths = [(0, each) for each in added]
     if not is_continuous(array.dtype) or (array == np.round(array)).all():
         # The largest keeps what is sorted so, and is a label rather than a mark of none.
-        return np.pad(array, widths, mode="wrap" if array.dtype.kind == "c" else "maximum")
+        grown = np.pad(array, widths, mode="wrap" if array.dtype.kind == "c" else "maximum")
+        if _is_permutation(array):
+            grown[len(array) :] = np.arange(len(array), len(grown))  # A permutation stays one.
+        return grown
     grown = np.pad(array, widths, mode="wrap")
     if _is_symmetric(array):
         # Twice the diagonal keeps a matrix of which rows are repeated positive definite.
@@ -108,3 +111,7 @@ def _with_longer_axes(
 def _is_symmetric(array: Array) -> bool:
     is_square = array.ndim > 1 and array.shape[-1] == array.shape[-2]
     return is_square and bool((array == np.swapaxes(array, -1, -2)).all())
+
+
+def _is_permutation(array: Array) -> bool:
+    return array.dtype.kind in "iu" and np.array_equal(np.sort(array), np.arange(len(array)))

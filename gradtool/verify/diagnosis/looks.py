@@ -54,7 +54,7 @@ class Looks:
     """The gradients of some arguments, where an explanation of them has to hold."""
 
     def __init__(self, derivatives: Derivatives, arguments: Sequence[int]) -> None:
-        self._derivatives, self._arguments = derivatives, arguments
+        self._derivatives, self.arguments = derivatives, arguments
         dtypes = [derivatives.primals[each].dtype for each in derivatives.inputs]
         self.precision = max(map(epsilon, dtypes)) ** EXPLAINED_PRECISION
         """Part of the largest entry by which two ways of computing a gradient differ."""
@@ -116,7 +116,7 @@ class Looks:
         At the point `primals`; None for that of the case.
         """
         parts = []
-        for each in self._arguments:
+        for each in self.arguments:
             primal, gradient = (primals or self._derivatives.primals)[each], gradients[each]
             full = np.zeros_like(primal) if gradient is None else gradient
             wide = np.result_type(full.dtype, np.float64)

@@ -17,6 +17,7 @@ from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.looks import Explanation, Look, Looks, repair_in_words
 from gradtool.verify.diagnosis.measured_gradients import MeasuredGradients
 from gradtool.verify.diagnosis.patience import patiently
+from gradtool.verify.diagnosis.wrong_masks import wrong_mask
 from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Array, Repair
@@ -83,15 +84,29 @@ class Repairs:
             return None  # All edits that change nothing would do.
         found: Explanation | None = None
         for made, gradients in self._at_case(first):
-            if (is_fraction and made.is_factor) or not alone.agree(first, gradients):
+            is_left = made.opens is not None or (is_fraction and made.is_factor)
+            if is_left or not alone.agree(first, gradients):
                 continue
             others = [_exact(recorded, look) for look in alone.others()]
             if all(self._holds(whole, look, made) for look in (first, *others)):
                 return repair_in_words(made, "backward")
             if not found and all(self._holds(alone, look, made) for look in others):
                 found = repair_in_words(made, f"the gradient of `{name}`")
-        found = found or self._fitted(alone, whole, first, name)
+        found = found or self._fitted(alone, whole, first, name) or self._masked(alone, first, name)
         return found or self._approximation(alone, first, name) or self._part(alone, first, name)
+
+    def _masked(self, looks: Looks, first: Look, name: str) -> Explanation | None:
+        """The mask with which backward passes on the wrong entries."""
+        (argument,) = looks.arguments
+        if self._derivatives.primals[argument].dtype.kind == "c":
+            return None
+        made = [each for each, _ in self._tried if each.opens is not None]
+        exact = [first, *(_exact(self._recorded, look) for look in looks.others())] if made else []
+
+        def run(look: Look, chosen: Sequence[Repair]) -> Iterator[Sequence[Array | None] | None]:
+            return self._function.repaired(look.primals, look.cotangents, chosen)
+
+        return wrong_mask(looks, exact, zip(made[::2], made[1::2], strict=True), run, name)
 
     def _fitted(self, alone: Looks, whole: Looks, first: Look, name: str) -> Explanation | None:
         """The number close to one of backward with which the gradient is the exact one."""
@@ -114,7 +129,7 @@ class Repairs:
         tried = [
             (mended, made)
             for made, gradients in self._tried
-            if not made.is_factor
+            if not made.is_factor and made.opens is None
             if gradients is not None and (mended := looks.mended(looks.first, first, gradients))
         ]
         for _, made in sorted(tried, key=lambda one: -one[0])[:MENDING_MOST]:
@@ -135,7 +150,8 @@ class Repairs:
             return None
         who = "backward" if len(self._derivatives.inputs) == 1 else f"the gradient of `{name}`"
         for made, gradients in self._at_case(right.first):
-            if made.is_factor or not right.agree_at_first(gradients):
+            is_left = made.opens is not None or made.is_factor
+            if is_left or not right.agree_at_first(gradients):
                 continue
             if all(
                 right.agree(

@@ -313,6 +313,8 @@ class Repair(msgspec.Struct, frozen=True):
     """The number that it makes a little larger, to see what another one would do."""
     words: str = ""
     """What makes the method right, where `other` in the place of `code` does not say it."""
+    opens: bool | None = None
+    """All of a mask is true, or false, with it; None for another edit."""
 
 
 class ChangedByJvp(NamedTuple):

@@ -268,6 +268,11 @@ MENDING_MOST = 5
 ten more runs of backward. Halved: the right one may come behind some that are right by chance.
 """
 
+MASKED_MOST_SHOWN = 3
+"""Unit: entries that a hint names in which a mask is wrong. Doubled: a line that nobody reads to
+its end. Halved: two rows of a batch do not show what they have in common.
+"""
+
 MEASURED_LEAST_ENTRIES = 3
 """Unit: entries of the numeric Jacobian that are not zero. Where no exact derivative can be had at
 another point, fewer numbers agree with some edit by chance. Doubled: losses of a few numbers have

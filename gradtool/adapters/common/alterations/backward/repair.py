@@ -39,6 +39,8 @@ class Repair(msgspec.Struct, frozen=True):
     """How many times as large a number is made."""
     nudged: float | None = None
     """The number that is made a little larger, to see what another one would do."""
+    opens: bool | None = None
+    """It makes all of a mask true, or false."""
 
     @property
     def changes(self) -> dict[ast.AST, ast.AST]:
@@ -73,6 +75,7 @@ def described(function: Function, repair: Repair, number: int) -> observation.Re
         scale=repair.scale,
         nudged=repair.nudged,
         words=repair.words,
+        opens=repair.opens,
     )
 
 

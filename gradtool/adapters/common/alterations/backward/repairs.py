@@ -31,6 +31,7 @@ from gradtool.adapters.common.alterations.backward.factors import (
     halves_and_doubles,
     weighed_ends,
 )
+from gradtool.adapters.common.alterations.backward.gates import gates
 from gradtool.adapters.common.alterations.backward.grafts import factor_grafts, grafts
 from gradtool.adapters.common.alterations.backward.known_backward import Backward
 from gradtool.adapters.common.alterations.backward.moved_factors import moved_factors
@@ -130,6 +131,7 @@ _FAMILIES: tuple[Family, ...] = (
     _of_each(transposes),
     _of_each(transposed_systems),
     conditions,
+    gates,
     _of_each(directions),
     _of_each(without_gaps),
     without_wrapping,
