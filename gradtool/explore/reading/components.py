@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gradtool.cases.inference.documentation import ANY_AXES
 from gradtool.explore.point import Point
 from gradtool.explore.reading.names import is_place
 from gradtool.explore.reading.source import forward_nodes, nodes
@@ -21,14 +22,20 @@ _OF_SPACE = (
 )
 """Words for what has a number of coordinates."""
 
+_SHAPE = re.compile(r"(\w*)`*\s*[(\[]((?:[\w.]+\s*,\s*)*[\w.]+)[)\]]")
+"""Matches ``gradients (E, 2, 2)``, with the word before it."""
+
+_SQUARE = re.compile(r"(?<![\w.])(\d+)(?: ?[x\u00d7] ?| by |-by-)(\d+)(?!\w|\.\d)")
+"""Matches ``2x2 matrices`` and ``3 by 3``."""
+
 
 def component_axes(function: Any, point: Point) -> set[tuple[int, int]]:
     """The axes that a constant index names to the end, or that have as many entries as space.
 
-    Or the last axis of points, if the source makes a tensor of so many coordinates, and of half a
-    spectrum whose length is an argument.
+    Or the last axis of points, if the source makes a tensor of so many coordinates, of half a
+    spectrum whose length is an argument, and those whose extent a docstring states.
     """
-    fixed: set[tuple[int, int]] = set()
+    fixed = set(_stated_numbers(wording(function).docstrings, point))
     text = f"{getattr(function, '__name__', '')} {wording(function).docstrings}"
     coordinates = {extent for extent, words in _OF_SPACE if words.search(text)}
     named, made = set(_named(function)), set(_made_extents(function))
@@ -44,6 +51,23 @@ def component_axes(function: Any, point: Point) -> set[tuple[int, int]]:
         if array.ndim > 1 and is_place(point.names[at]) and array.shape[-1] in made:
             fixed.add((at, array.ndim - 1))
     return fixed
+
+
+def _stated_numbers(text: str, point: Point) -> Iterator[tuple[int, int]]:
+    """The axes with a number in ``gradients (E, 2, 2)`` or ``2x2 matrices``, of no argument."""
+    stated = (each for name, each in _SHAPE.findall(text) if name not in point.names)
+    found = [each.replace(" ", "").split(",") for each in stated]
+    for axes in (*found, *(["...", *each] for each in _SQUARE.findall(text))):
+        numbers = {at - len(axes): int(axis) for at, axis in enumerate(axes) if axis.isdecimal()}
+        if min(numbers.values(), default=0) > 1:
+            for at, array in point.arrays():
+                if _has_extents(array.shape, axes, numbers):
+                    yield from ((at, array.ndim + axis) for axis in numbers)
+
+
+def _has_extents(shape: Sequence[int], axes: Sequence[str], numbers: Mapping[int, int]) -> bool:
+    is_rank = len(shape) >= len(axes) - 1 if axes[0] in ANY_AXES else len(shape) == len(axes) > 1
+    return is_rank and all(shape[axis] == extent for axis, extent in numbers.items())
 
 
 def _half_spectra(function: Any, point: Point) -> set[int]:

@@ -580,3 +580,42 @@ class AreaChange(Function):
     @staticmethod
     def sample_inputs():
         yield (draw(2, 2, 2),)
+
+
+class AreaOfGradients(Function):
+    """Determinant of each of the deformation gradients (elements, 2, 2)."""
+
+    @staticmethod
+    def forward(ctx, deformation):
+        ctx.save_for_backward(deformation)
+        return torch.linalg.det(deformation)
+
+    @staticmethod
+    def backward(ctx, g):
+        (deformation,) = ctx.saved_tensors
+        a, b, c, d = deformation.flatten(1).unbind(1)
+        return g[:, None, None] * torch.stack([d, -c, -b, a], 1).reshape(deformation.shape)
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(2, 2, 2),)
+
+
+class RotationOfLayers(Function):
+    """Sum of the off-diagonal entries of 2 x 2 layers, squared."""
+
+    @staticmethod
+    def forward(ctx, layers):
+        ctx.save_for_backward(layers)
+        return ((layers * (1 - torch.eye(layers.shape[-1], dtype=layers.dtype))) ** 2).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (layers,) = ctx.saved_tensors
+        (b, c), zero = (layers[..., 0, 1], layers[..., 1, 0]), layers[..., 0, 0] * 0
+        pairs = torch.stack([torch.stack([zero, b], -1), torch.stack([c, zero], -1)], -2)
+        return 2 * g * pairs
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 2, 2),)
