@@ -30,7 +30,7 @@ from gradtool.explore.variants.extents import in_turns
 from gradtool.explore.variants.limits import beside_limits
 from gradtool.explore.variants.values import mixed, small
 
-_FIRST = ("small values", "sides of limits", "far values")
+_FIRST = ("small values", "sides of limits", "far values", "saturated values")
 """The families of values that are tried with each option first."""
 
 _OTHERS = (

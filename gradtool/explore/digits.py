@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gradtool.collect.checkable import Checkable
-from gradtool.explore.observed import exact_gradients, gradients_in_double, returned_gradients
+from gradtool.explore.observed import (
+    exact_gradients,
+    gradients_in_double,
+    returned_gradients,
+    returned_in_double,
+)
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.wording import wording
 from gradtool.measure.summary import quantile
@@ -33,6 +38,9 @@ _PART_OF_ERROR = 0.03
 
 _FEW_DIGITS = 2e-5
 """Median error of a gradient from float16 or bfloat16, of which sums average some out."""
+
+_HARDLY_ANY_DIGITS = 1e-3
+"""The same where nothing tells how many digits the steps of forward leave."""
 
 _NO_DIGITS = 0.02
 """Median error beyond that of any number of digits, as of a forward with random numbers."""
@@ -107,12 +115,16 @@ def _lost_most(checkable: Checkable, point: Point, seed: int, most: float) -> Ou
     """Return GT601 where a gradient in float32 has an error as of float16 in most of its entries.
 
     None where the steps of forward in float32 leave as few digits, and for an error above `most`.
+    If forward has no derivative, backward in float64 has the digits.
     """
     exact = gradients_in_double(checkable, point, seed)
     recorded = exact_gradients(checkable, point, seed) if exact else {}
+    if not exact and most == np.inf:
+        exact = returned_in_double(checkable, point, seed)
+    few = _FEW_DIGITS if recorded else _HARDLY_ANY_DIGITS
     for at, found in returned_gradients(checkable, point, seed).items():
         error, own = (_usual_error(each, exact.get(at)) for each in (found, recorded.get(at)))
-        if found.dtype == np.float32 and max(_FEW_DIGITS, _MORE_ERROR * own) < error < most:
+        if found.dtype == np.float32 and max(few, _MORE_ERROR * own) < error < most:
             name = point.names[at]
             flaw = Flaw(
                 message=f"gradient of `{name}` in float32 has a relative error of {error:.1e} in "

@@ -27,6 +27,7 @@ from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_axis
 from gradtool.explore.reading.source import iterations, reads_strides
 from gradtool.explore.reading.wording import wording
+from gradtool.explore.reading.wording.entries import speaks_of_ties_kept
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.subgradients import is_subgradient
 from gradtool.explore.trial import Answer, attempt, is_near, stale
@@ -327,9 +328,10 @@ class _Search:
         """Return True for a wrong gradient that rounding, or a kink, explains."""
         if outcome.rule.code != codes.WRONG_GRADIENT:
             return False
-        return is_left_to_chance(
-            self._checkable, point, found, outcome, case.seed
-        ) or is_subgradient(self._checkable, found, case.seed)
+        if is_left_to_chance(self._checkable, point, found, outcome, case.seed):
+            return True
+        keeps_all = speaks_of_ties_kept(wording(self._checkable.obj).docstrings)
+        return not keeps_all and is_subgradient(self._checkable, found, case.seed)
 
     def _smaller(self, case: ResolvedCase, variant: Variant) -> Variant:
         """The variant as small as it can be and still look wrong."""

@@ -58,6 +58,7 @@ from gradtool.explore.reading.source import (
     solves,
     step_of_integers,
     takes_eigenvalues,
+    takes_shares,
     trees,
     words,
 )
@@ -117,6 +118,7 @@ from gradtool.explore.variants.values import (
     larger,
     near,
     reversed_axes,
+    saturated,
     turned_back,
     values,
 )
@@ -363,6 +365,7 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         ),
         "opposite vectors": lambda: _unless(not said.speaks_of_unit_vectors, turned_back(point)),
         "far values": lambda: far(point, is_any_size=said.is_stable),
+        "saturated values": lambda: _unless(not takes_shares(function), saturated(point)),
         "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),
         "falling numbers": lambda: falling(point, needs_order=said.needs_order),

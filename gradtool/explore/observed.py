@@ -202,9 +202,18 @@ def gradients_in_double(checkable: Checkable, point: Point, seed: int) -> dict[i
     Empty where its outputs are others, as those with random numbers are.
     """
     wide = _widened(point)
+    return exact_gradients(checkable, wide, seed) if _agree(checkable, point, wide) else {}
+
+
+def returned_in_double(checkable: Checkable, point: Point, seed: int) -> dict[int, Array]:
+    """Return the gradients of backward for the same numbers in float64; empty as the exact ones."""
+    wide = _widened(point)
+    return returned_gradients(checkable, wide, seed) if _agree(checkable, point, wide) else {}
+
+
+def _agree(checkable: Checkable, point: Point, wide: Point) -> bool:
     outputs = _outputs(checkable, point), _outputs(checkable, wide)
-    is_same = len(outputs[0]) == len(outputs[1]) and all(map(_is_same_in_digits, *outputs))
-    return exact_gradients(checkable, wide, seed) if is_same else {}
+    return len(outputs[0]) == len(outputs[1]) and all(map(_is_same_in_digits, *outputs))
 
 
 def underflows(checkable: Checkable, point: Point) -> bool:

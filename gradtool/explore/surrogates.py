@@ -28,6 +28,7 @@ from gradtool.explore.observed import (
     returned_gradients,
 )
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.reading.source import draws_numbers
 from gradtool.explore.shrink import shrunk
 from gradtool.explore.traits import alternating
 from gradtool.explore.variants.plain import with_defaults
@@ -62,8 +63,11 @@ def explore_surrogate(
     """Find a variant of `cases` at which a straight-through estimator has another gradient.
 
     Nothing is found for a Function that is none at some case, or one that lets all of a gradient
-    pass, which may be meant to do so wherever forward clamps.
+    pass, which may be meant to do so wherever forward clamps. Nor for one with random numbers: with
+    noise, what it rounds reaches the end of a range a step early or late.
     """
+    if draws_numbers(checkable.obj):
+        return []
     points = [Point.of(checkable, case, settings.device) for case in cases]
     pairs = list(zip(cases, points, strict=True))
     if any(_differing(checkable, at, case.seed) != [] for case, at in pairs):

@@ -247,6 +247,8 @@ def _compared(
     is_measured = variant.is_measured or not at_case.is_witness
     exact = None if is_measured else recorded_gradients(function, cotangents)
     if exact is None:
+        if variant.keeps_most_digits and lost_beside_steps(checkable, variant, seed) is not None:
+            return Trial(Answer.SUSPECT, 5)
         if at_case.surrogates:  # Evaluations show the slope of all gradients together.
             return Trial(Answer.REFUSED, 3)
         is_any = wording(checkable.obj).is_of_any_size and _is_below(variant.point, _MEASURABLE)

@@ -12,7 +12,11 @@ from gradtool.explore.reading.mentioned_values import mentioned, speaks_of_infin
     [
         ("gamma = 0 gives the plain loss.", [0.0]),
         ("A `gamma` of 0.5 keeps easy ones longer.", [0.5]),
-        ("Norms for gamma >= 1 or gamma = inf.", [float("inf")]),
+        ("Norms for gamma >= 1 or gamma = inf.", [float("inf"), 1.0]),
+        ("for 0 <= gamma < 1.", [0.0]),
+        ("for 0 <= 2 * gamma < n.", [0.0]),
+        ("for 0 <= gamma <= 1.", [0.0, 1.0]),
+        ("for 0 < gamma, x + 1 <= gamma * x and gamma >= 1 - x.", []),
         ("With gamma=1, or with gamma=-2.", [1.0, -2.0]),
         ("gamma = 0 is not allowed.", []),
         ("Raises if gamma = 0.", []),

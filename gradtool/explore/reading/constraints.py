@@ -20,6 +20,7 @@ from gradtool.explore.point import Point
 from gradtool.explore.reading.documented_shapes import agrees, stated_shapes, symbols
 from gradtool.explore.reading.inequalities import Inequality, inequalities
 from gradtool.explore.reading.mirrored import mirrored
+from gradtool.explore.reading.names import is_mark_of_none
 from gradtool.explore.reading.regular_matrices import kept_regular
 from gradtool.explore.reading.stated_values import Statement, bounded, levels, statements
 from gradtool.explore.reading.wording.entries import (
@@ -124,7 +125,7 @@ def _stated(text: str, shapes: Shapes, cases: Sequence[Point]) -> list[Constrain
 def _as_constraint(statement: Statement, shapes: Shapes, marks: Sequence[int]) -> Constraint:
     """The constraint of a statement about one argument, or about all tensors with a gradient.
 
-    It does not hold of labels that are `marks`.
+    It does not hold of labels that are `marks`, or arguments called so.
     """
 
     def holds(point: Point) -> bool:
@@ -134,7 +135,9 @@ def _as_constraint(statement: Statement, shapes: Shapes, marks: Sequence[int]) -
             given = [values[statement.name]] if statement.name in values else []
         else:
             given = [point.values[at] for at in sorted(point.tracked)]
-        return all(_is_like(_without(marks, each), statement, known) for each in given)
+        own = (each for name, each in values.items() if is_mark_of_none(name))
+        every = [*marks, *(each for each in own if type(each) is int)]
+        return all(_is_like(_without(every, each), statement, known) for each in given)
 
     return holds
 

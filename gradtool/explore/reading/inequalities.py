@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.explore.reading.expressions import is_expression, named, value
+from gradtool.explore.reading.stated_values import SELECTING
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": np.less,
@@ -38,12 +39,22 @@ def inequalities(text: str, names: Collection[str]) -> Iterator[Inequality]:
     Not those of a name and a number, of which there may be several to choose from.
     """
     for sign in _SIGN.finditer(text):
-        left = _longest(_starts(text[: sign.start()]), names)
+        before = text[: sign.start()]
+        left = _longest(_starts(before), names)
         right = _longest(_stops(text[sign.end() :]), names)
         if left is None or right is None or not named(left) | named(right):
             continue
+        if _is_selecting(before, left):
+            continue
         if not (_is_plain(left) and _is_plain(right)) or len(named(left) | named(right)) > 1:
             yield _Holds(left, _COMPARISONS[sign.group()], right)
+
+
+def _is_selecting(before: str, left: ast.expr) -> bool:
+    """Return True for a condition on some of the entries, as in ``averaged over x != y``."""
+    words = re.findall(r"\w+", before)
+    count = len(re.findall(r"\w+", ast.unparse(left)))
+    return not SELECTING.isdisjoint(each.lower() for each in words[-count - 1 : -count])
 
 
 class _Holds:

@@ -38,6 +38,9 @@ chosen for its speed.
 is_position = _names(r"(.*_)?(padding_idx|(ignore|pad|blank|skip)_(idx|index|id|token|token_id))")
 """Tells an integer that is special among those of an index."""
 
+is_mark_of_none = _names(r"(.*_)?(ignored?|pad|padding|skip|void|missing|unlabell?ed)(_\w+)?")
+"""Tells a number that stands for none among labels or places."""
+
 is_axis = _names(r"(.*_)?(dim|axis|axes|dims)\d?")
 """Tells an axis."""
 

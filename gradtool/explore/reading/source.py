@@ -30,6 +30,10 @@ _STRIDES = re.compile(r"stride|(as|empty|new_empty)_strided")
 
 _EXPONENTIALS = re.compile(r".*(exp|softmax|softmin|sigmoid|softplus|sinh|cosh|tanh).*")
 
+_DRAWS = re.compile(r"rand(n|int|perm)?(_like)?|bernoulli_?|uniform_|normal_?|Generator")
+
+_SHARES = re.compile(r"(log_?)?(softmax|softmin|sigmoid)|tanh|(binary_)?cross_entropy\w*")
+
 _EIGENVALUES = re.compile(r"eigh|eigvalsh")
 
 _REDUCTIONS = {"mean", "sum"}
@@ -155,6 +159,16 @@ _OF_ONE_RESULT = 2
 def takes_exponentials(function: Any) -> bool:
     """Return True for a source with an exponential, also one inside of a softmax or its like."""
     return _has_attribute(function, _EXPONENTIALS)
+
+
+def draws_numbers(function: Any) -> bool:
+    """Return True for a source that draws random numbers."""
+    return _has_attribute(function, _DRAWS)
+
+
+def takes_shares(function: Any) -> bool:
+    """Return True for a source with a softmax or a sigmoid, which large numbers make 0 or 1."""
+    return _has_attribute(function, _SHARES)
 
 
 def reads_strides(function: Any) -> bool:

@@ -111,8 +111,12 @@ _MARGIN = 0.04
 _MOST_NOUNS = 3
 """Words from an adjective to the name that it is about, as in "an odd kernel size k"."""
 
-_SELECTING = frozenset(
-    {"over", "where", "wherever", "when", "whenever", "if", "unless", "while", "whose"}
+SELECTING = frozenset(
+    re.findall(
+        r"\S+",
+        "over where wherever when whenever if unless while whose skip skips skipping ignoring "
+        "masking dropping excluding except without",
+    )
 )
 """Words before a condition that holds of some entries or calls only."""
 
@@ -178,7 +182,7 @@ def _subjects(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[tuple[
     by_word = {f"{word}s": name for word, name in by_word.items()} | singular | by_word
     by_initial = _by_initial(names)
     for at, token in enumerate(tokens):
-        if at and tokens[at - 1].lower() in _SELECTING:
+        if at and tokens[at - 1].lower() in SELECTING:
             continue
         name = token if token in names else by_word.get(token.lower(), by_initial.get(token))
         if name is not None:
@@ -212,7 +216,7 @@ def _after(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[Condition
         if not _is_conditional(rest[length + 1 :], names):
             yield from _bounds(sign, rest[length:])
         return
-    if rest[0].lower() in _WORDS and not _is_no_condition(rest[1:2]):
+    if rest[0].lower() in _WORDS and not _is_no_condition(rest[1:3]):
         if names.isdisjoint(rest[1:2]):  # Before another name the word is about that one.
             yield _worded(rest[0])
         return
@@ -227,7 +231,7 @@ def _after(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[Condition
 
 def _is_conditional(tokens: Sequence[str], names: AbstractSet[str]) -> bool:
     """Return True if a statement holds only where another argument is something."""
-    is_selecting = not _SELECTING.isdisjoint(each.lower() for each in tokens[:1])
+    is_selecting = not SELECTING.isdisjoint(each.lower() for each in tokens[:1])
     return is_selecting and not names.isdisjoint(tokens[1:_LONGEST_RANGE])
 
 
@@ -254,15 +258,16 @@ def _before(tokens: Sequence[str]) -> Iterator[Condition]:
         yield _compared(_MIRRORED[tokens[-1]], tokens[-2])
     for at in range(len(tokens) - 1, max(len(tokens) - _MOST_NOUNS, 0) - 1, -1):
         word = tokens[at].lower()
-        if word in _WORDS and not _is_no_condition(tokens[at + 1 : at + 2]):
+        if word in _WORDS and not _is_no_condition(tokens[at + 1 : at + 3]):
             yield _worded(word)
         if word in _WORDS or not word.isidentifier():
             return
 
 
 def _is_no_condition(following: Sequence[str]) -> bool:
-    """Return True if an adjective is none of a number, by what follows."""
-    return any(each.lower().startswith(_NO_PROPERTY) for each in following)
+    """Return True if an adjective is none of a number, by the two words that follow."""
+    is_optional = [each.lower() for each in following] == ["or", "none"]
+    return not is_optional and any(each.lower().startswith(_NO_PROPERTY) for each in following[:1])
 
 
 def _range(tokens: Sequence[str], *, margin: float, strict: bool) -> Condition | None:

@@ -42,7 +42,8 @@ def ties(
 ) -> Iterator[Variant]:
     """Yield variants with equal entries: the two largest or smallest along an axis, or a pair.
 
-    A Function that compares no entries with each other (`has_order`) may still divide by the
+    Or the last of so many largest ones as a number among the arguments says, and the next one. A
+    Function that compares no entries with each other (`has_order`) may still divide by the
     distance of a pair, which is zero where two sets of points meet, if they may (`may_meet`). One
     that takes absolute values (`has_sizes`) may compare those. A prediction may be equal to a
     constant target if a docstring says so (`may_equal_constants`).
@@ -57,6 +58,8 @@ def ties(
         for variant in _extremes(point, at, axis, rng, kind)
     ]
     yield from extremes[:1]
+    for at in movable if has_order else ():
+        yield from _at_ranks(point, at, rng)
     alike = [
         at
         for at, array in point.continuous()
@@ -139,6 +142,20 @@ def _extremes(
     np.put_along_axis(along, chosen, weight.astype(array.dtype), axis=axis)
     change = f"the two entries of `{point.names[at]}` that are {kind} along axis {axis} are equal"
     yield Variant(point.having({at: tied}), change, along={at: along})
+
+
+def _at_ranks(point: Point, at: int, rng: np.random.Generator) -> Iterator[Variant]:
+    """Variants in which the entry that is the last of the k largest equals the next one."""
+    array = point.values[at]
+    order = np.argsort(-np.abs(array), axis=None)
+    counts = {point.values[each]: each for each in point.plain if type(point.values[each]) is int}
+    for count, name in ((n, point.names[each]) for n, each in counts.items() if 0 < n < array.size):
+        chosen = order[[count - 1, count]]
+        tied, along = array.copy(), np.zeros_like(array)
+        tied.reshape(-1)[chosen] = array.reshape(-1)[chosen[0]]
+        along.reshape(-1)[chosen] = rng.choice([-1.0, 1.0])
+        change = f"the entry of `{point.names[at]}` that is number `{name}` in size equals the next"
+        yield Variant(point.having({at: tied}), change, along={at: along})
 
 
 def _pairs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -27,6 +28,9 @@ _TINY = 2.0**-40
 
 _FAR = 2e4
 """A number of which a hundredth part has an exponential that is near the end of float64's range."""
+
+_SATURATING = 50.0
+"""A number whose sigmoid is one in float64, and whose exponential is far from overflowing."""
 
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
@@ -114,28 +118,55 @@ def turned_back(point: Point) -> Iterator[Variant]:
 def far(point: Point, *, is_any_size: bool) -> Iterator[Variant]:
     """Yield variants of numbers whose exponentials overflow, if those may be given.
 
-    Of two tensors one is large where the other is small, so that differences are large too. Where
-    forward has no value for one of the signs, it may have one for the other.
+    Where forward has no value for one of the signs, it may have one for the other.
+    """
+    made = _about(point, _FAR) if is_any_size else {}
+    if made:
+        yield Variant(point.having(made), f"values are about {_FAR:g}, of either sign")
+        sizes = {at: np.abs(each) for at, each in made.items()}
+        yield Variant(point.having(sizes), f"values are about {_FAR:g}")
+        negative = {at: -each for at, each in sizes.items()}
+        yield Variant(point.having(negative), f"values are about {-_FAR:g}")
+
+
+def saturated(point: Point) -> Iterator[Variant]:
+    """Yield variants of numbers whose sigmoids are zero and one, and whose softmax is one."""
+    for at, label in product(sorted(point.tracked), sorted(point.tensors)):
+        array, labels = point.values[at], point.values[label]
+        if array.dtype == np.float64 and _are_labels(labels, array):
+            certain = array.copy()
+            np.put_along_axis(certain, labels[..., None], _SATURATING, -1)
+            change = f"`{point.names[at]}` is {_SATURATING:g} at each of `{point.names[label]}`"
+            yield Variant(point.having({at: certain}), change)
+    made = _about(point, _SATURATING)
+    if made:
+        yield Variant(point.having(made), f"values are about {_SATURATING:g}, of either sign")
+
+
+def _are_labels(labels: Array, array: Array) -> bool:
+    """Return True for a place along the last axis of each row."""
+    is_index = labels.dtype.kind in "iu" and labels.size and labels.shape == array.shape[:-1]
+    return bool(is_index and labels.min() >= 0 and labels.max() < array.shape[-1])
+
+
+def _about(point: Point, size: float) -> dict[int, Array]:
+    """What is differentiated as numbers of about a size, of either sign.
+
+    Of two tensors one is large where the other is small, so that differences are large too.
     """
     places = [
         at
         for at, array in point.continuous()
         if at in point.tracked and array.dtype == np.float64 and is_of_both_signs(array)
     ]
-    if not is_any_size or not places:
-        return
-    made, sizes = {}, {}
+    made = {}
     for number, at in enumerate(places):
         array = point.values[at]
-        sizes[at] = restored(array, _FAR + np.abs(array))
         # Labels often alternate, with which the signs must not.
         signs = np.take((-1.0, 1.0, 1.0, -1.0), np.arange(array.size), mode="wrap")
         turns = (-1) ** number * signs.reshape(array.shape)
-        made[at] = restored(array, turns * (_FAR + np.abs(array)))
-    yield Variant(point.having(made), f"values are about {_FAR:g}, of either sign")
-    yield Variant(point.having(sizes), f"values are about {_FAR:g}")
-    negative = {at: -each for at, each in sizes.items()}
-    yield Variant(point.having(negative), f"values are about {-_FAR:g}")
+        made[at] = restored(array, turns * (size + np.abs(array)))
+    return made
 
 
 def mixed(point: Point) -> Iterator[Variant]:

@@ -91,7 +91,8 @@ _SAID = re.compile(
 
 _PROMISED = re.compile(
     r"(?i)(?<!non)(?<!non-)(?<!not )\bdifferentiable"
-    r"|\b(feeds?|used|meant|useful)( in| for| by)?( an?| the)?( \w+)? (loss|penalty|regulari[sz]er)"
+    r"|\b(feeds?|used|meant|useful|intended)( in| for| by)?( an?| the)?( \w+)?"
+    r" [\w-]*(loss|penalty|regulari[sz]er)"
 )
 """What a docstring says of outputs that are meant to have a gradient."""
 

@@ -39,6 +39,10 @@ class ForALoss(Scaled):
     """The scale feeds a penalty."""
 
 
+class ForATermOfALoss(Scaled):
+    """The scale is meant for the usual s-loss: loss + 0.1 * scale**2."""
+
+
 class SavesAnother(Scaled):
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -55,6 +59,7 @@ class SavesAnother(Scaled):
         (Scaled, Severity.NOTE),
         (Promised, Severity.ERROR),
         (ForALoss, Severity.ERROR),
+        (ForATermOfALoss, Severity.ERROR),
         (SavesAnother, Severity.ERROR),
     ],
 )

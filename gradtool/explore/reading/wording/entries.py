@@ -30,6 +30,13 @@ _DISTINCT = re.compile(
     re.I,
 )
 
+_TIES_KEPT = re.compile(
+    r"\bties?\b[^.;]{0,40}\b(all|both|every)\b|\b(all|both|every)\b[^.;]{0,24}\b(ties?|tied)\b"
+    r"|\b(all|every)\b[^.;]{0,40}\bequal(s|ling)? (to )?the\b|\bat least as large as the\b",
+    re.I,
+)
+"""Matches ``ties with the k-th are all kept``."""
+
 _DISTINCT_ENDS = (
     r"\bend ?-?points?\b[^.;,]{0,30}\b(distinct|different)\b"
     r"|\b(distinct|different) end ?-?points?\b"
@@ -115,6 +122,11 @@ _DROPS_REST = re.compile(
 """Matches what is left of an axis after all whole parts, and plays no role."""
 
 _PARITY = re.compile(r"(\b|_)odd(\b|_)|\beven (number|integer)|% 2\b")
+
+
+def speaks_of_ties_kept(text: str) -> bool:
+    """Return True for a text that says that several equal entries count all."""
+    return bool(_TIES_KEPT.search(text))
 
 
 def speaks_of_distinct(text: str) -> bool:

@@ -38,7 +38,8 @@ _LEARNED = (
 )
 
 _ALL_LEARNED = re.compile(
-    r"\b(both|all)( of them| \w+)? "
+    r"\b(either|any)( of them| \w+)? (may|can) (be|get) (train|learn|optimi[sz]|fine-?tun)ed\b"
+    r"|\b(both|all)( of them| \w+)? "
     r"((train|learn)\b|(are|get|be) (being )?(trained|learned|optimi[sz]ed)\b)"
     r"|\bgradients? (flows?|go(es)?) (in)?to (both|all)\b",
     re.I,
@@ -88,7 +89,10 @@ class OnRoles(Texts):
         if _ALL_LEARNED.search(self.docstrings):
             return True
         word = re.escape(name)
-        text = rf"\b{word}\b[^.;]{{0,99}}{_LEARNED}|{_LEARNED}[^.;]{{0,24}}\b{word}\b"
+        # What is "differentiable inside the bins" is something else.
+        other = r"(?! (inside|within|outside|between|for|where|if)\b)"
+        after = rf"{_LEARNED}{other}[^.;]{{0,24}}\b{word}\b"
+        text = rf"\b{word}\b[^.;]{{0,99}}{_LEARNED}|{after}"
         return bool(re.search(text, self.docstrings.replace("e.g.", ""), re.I))
 
     def is_constant(self, name: str) -> bool:

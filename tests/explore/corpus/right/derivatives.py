@@ -262,3 +262,26 @@ class SettledState(Function):
     @staticmethod
     def sample_inputs():
         yield (0.2 * rand(3, 3)).detach().requires_grad_(), rand(3)
+
+
+class RoundedByChance(Function):
+    """step * clamp(floor(x / step + u), low, high) with uniform u from a seed.
+
+    The gradient is straight-through: 1 where x / step lies within [low, high], 0 outside.
+    """
+
+    @staticmethod
+    def forward(ctx, x, step, low=-8, high=7, seed=0):
+        generator = torch.Generator().manual_seed(seed)
+        noise = torch.rand(x.shape, generator=generator, dtype=torch.float64).to(x.dtype)
+        ctx.save_for_backward((x / step >= low) & (x / step <= high))
+        return step * torch.floor(x / step + noise).clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, g):
+        (within,) = ctx.saved_tensors
+        return g * within, None, None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 4, low=-2.0, high=2.0), 0.25, -4, 3, 11

@@ -565,3 +565,32 @@ class FilledByPositiveChunks(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 8), 4
+
+
+class MeanPerClient(Function):
+    """Weighted mean of the rows x (n, d) of each client; ids (n,), w (n,) positive or None."""
+
+    @staticmethod
+    def means(x, ids, count, w):
+        weights = x.new_ones(len(x)) if w is None else w
+        total = x.new_zeros(count).index_add(0, ids, weights)
+        shares = weights / torch.where(total > 0, total, 1.0)[ids]
+        return shares, x.new_zeros(count, x.shape[1]).index_add(0, ids, x * shares[:, None])
+
+    @staticmethod
+    def forward(ctx, x, ids, count, w=None):
+        ctx.save_for_backward(x, ids, w)
+        ctx.count = count
+        return MeanPerClient.means(x, ids, count, w)[1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, ids, w = ctx.saved_tensors
+        shares, means = MeanPerClient.means(x, ids, ctx.count, w)
+        of_w = None if w is None else (g[ids] * (x - means[ids])).sum(1) * shares / w
+        return shares[:, None] * g[ids], None, None, of_w
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), torch.tensor([0, 2, 0, 1, 2]), 3, draw(5, low=0.5, seed=1)

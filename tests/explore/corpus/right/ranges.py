@@ -908,3 +908,32 @@ class DistanceToTorus(Function):
     @staticmethod
     def sample_inputs():
         yield rand(3, 3), 1.0
+
+
+class HeightBetweenLevels(Function):
+    """Sum over heights, on fixed increasing levels (K,); x is differentiable inside the levels."""
+
+    @staticmethod
+    def forward(ctx, x, levels, heights):
+        upper = torch.searchsorted(levels, x.detach()).clamp(1, len(levels) - 1)
+        ctx.save_for_backward(x, levels, heights, upper)
+        within = x.clamp(levels[0], levels[-1])
+        part = (within - levels[upper - 1]) / (levels[upper] - levels[upper - 1])
+        return ((1 - part) * heights[upper - 1] + part * heights[upper]).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, levels, heights, upper = ctx.saved_tensors
+        width = levels[upper] - levels[upper - 1]
+        within = x.clamp(levels[0], levels[-1])
+        part = (within - levels[upper - 1]) / width
+        slope = (heights[upper] - heights[upper - 1]) / width
+        of_x = torch.where(within == x, slope, 0.0)
+        of_heights = torch.zeros_like(heights).index_add(0, upper, part)
+        return g * of_x, None, g * of_heights.index_add(0, upper - 1, 1 - part)
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([-0.7, 0.3, 0.9, 2.5], dtype=torch.float64, requires_grad=True)
+        yield x, torch.linspace(-1, 1, 5, dtype=torch.float64), draw(5)

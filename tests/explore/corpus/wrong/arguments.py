@@ -868,3 +868,21 @@ class DecayWithStops(Function):
     @staticmethod
     def sample_inputs():
         yield draw(2, 4), torch.tensor(0.6, dtype=torch.float64, requires_grad=True)
+
+
+class DistancesOfPair(Function):
+    """Squared difference of two embeddings (n, d). Either embedding may be trained."""
+
+    @staticmethod
+    def forward(ctx, student, teacher):
+        ctx.save_for_backward(student, teacher)
+        return ((student - teacher) ** 2).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        student, teacher = ctx.saved_tensors
+        return 2 * g * (student - teacher), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 2), draw(3, 2, seed=1).detach()

@@ -725,3 +725,27 @@ class EdgesWithACommonEnd(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 3), torch.tensor([0, 2]), torch.tensor([1, 3])
+
+
+class MeanOfBags(Function):
+    """Mean of the rows ids (B, L) of a table (V, D), skipping ids == padding_idx."""
+
+    @staticmethod
+    def forward(ctx, table, ids, padding_idx=None):
+        keep = torch.ones_like(ids, dtype=table.dtype)
+        if padding_idx is not None:
+            keep = (ids != padding_idx).to(table.dtype)
+        ctx.save_for_backward(ids, keep)
+        ctx.rows = len(table)
+        return (table[ids] * keep[..., None]).sum(1) / keep.sum(1, keepdim=True).clamp(min=1)
+
+    @staticmethod
+    def backward(ctx, g):
+        ids, keep = ctx.saved_tensors
+        each = (g / ids.shape[1])[:, None] * keep[..., None]
+        grad = g.new_zeros(ctx.rows, g.shape[1])
+        return grad.index_add(0, ids.flatten(), each.flatten(0, 1)), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), torch.tensor([[1, 4, 4], [0, 2, 3]]), None

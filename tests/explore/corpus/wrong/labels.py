@@ -606,3 +606,34 @@ class SummedEntropy(Function):
     @staticmethod
     def sample_inputs():
         yield draw(4, 3), torch.tensor([0, 2, 1, 1])
+
+
+class SquaredOfLabelled(Function):
+    """Mean of (1 - w) (1 - p)^2 + w |logits|^2 over labels != ignore_index, for logits (N, C).
+
+    p is the probability of the label; labels (N,) in [0, C) or equal to ignore_index.
+    """
+
+    @staticmethod
+    def forward(ctx, logits, labels, w=0.1, ignore_index=-100):
+        valid = labels != ignore_index
+        safe = labels.masked_fill(~valid, 0)
+        p = logits.softmax(1)
+        missing = 1 - p.gather(1, safe[:, None]).squeeze(1)
+        ctx.save_for_backward(logits, p, missing, safe, valid)
+        ctx.w, ctx.count = w, valid.sum()
+        losses = (1 - w) * missing**2 + w * logits.square().sum(1)
+        return torch.where(valid, losses, 0.0).sum() / ctx.count
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        logits, p, missing, safe, valid = ctx.saved_tensors
+        picked = F.one_hot(safe, p.shape[1]).to(p.dtype)
+        rate = (-2 * missing * (1 - missing) * valid)[:, None]
+        gradient = (1 - ctx.w) * rate * (picked - p) + 2 * ctx.w * logits
+        return g * gradient / ctx.count, None, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.tensor([0, 3, 1]), 0.1, -100

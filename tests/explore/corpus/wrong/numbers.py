@@ -774,3 +774,50 @@ class MarkedDistances(Function):
     @staticmethod
     def sample_inputs():
         yield draw(3, 2), draw(3, 2, seed=1), torch.tensor([1.0, 0.0, 1.0], dtype=torch.double)
+
+
+class FocusedLoss(Function):
+    """Mean of -(1 - p)^gamma log p of targets (N,) under logits (N, C), gamma >= 0."""
+
+    @staticmethod
+    def forward(ctx, logits, target, gamma=2.0):
+        logs = logits.log_softmax(1)
+        log_p = logs.gather(1, target[:, None])
+        ctx.save_for_backward(logs, target, log_p)
+        ctx.gamma = gamma
+        return -((1 - log_p.exp()) ** gamma * log_p).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        logs, target, log_p = ctx.saved_tensors
+        p, gamma = log_p.exp(), ctx.gamma
+        rate = gamma * (1 - p) ** (gamma - 1) * p * log_p - (1 - p) ** gamma
+        picked = F.one_hot(target, logs.shape[1]).to(logs.dtype)
+        return g * rate * (picked - logs.exp()) / len(target), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), torch.tensor([0, 3, 1]), 2.0
+
+
+class MeanWithoutEnds(Function):
+    """Mean of x (k, d) without the `cut` smallest and largest of a column; 0 <= 2 * cut < k."""
+
+    @staticmethod
+    def forward(ctx, x, cut):
+        values, order = x.sort(0)
+        ctx.save_for_backward(order)
+        ctx.cut = cut
+        return values[cut : len(x) - cut].mean(0)
+
+    @staticmethod
+    def backward(ctx, g):
+        (order,) = ctx.saved_tensors
+        each = torch.zeros(order.shape, dtype=g.dtype)
+        each[ctx.cut : -ctx.cut] = g / (len(order) - 2 * ctx.cut)
+        return torch.zeros_like(each).scatter(0, order, each), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(5, 2), 1

@@ -335,3 +335,24 @@ class DistanceToTarget(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4, 2), 0.5 - rand(4, 2).detach().flip(0)
+
+
+class KeptBySize(Function):
+    """Keep the entries of at least the k-th largest size; ties with the k-th are all kept."""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return torch.where(x.abs() >= x.abs().flatten().topk(k).values[-1], x, 0.0)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        kept = torch.zeros(x.numel(), dtype=g.dtype)
+        kept[x.abs().flatten().topk(ctx.k).indices] = 1.0
+        return g * kept.view_as(x), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(3, 4), 5
