@@ -25,6 +25,7 @@ from gradtool.explore.families import (
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.reading.names import is_epsilon
 from gradtool.explore.reading.source import iterations
+from gradtool.explore.reading.stated_values import statements
 from gradtool.explore.reading.wording import wording
 from gradtool.explore.variants.extents import in_turns
 from gradtool.explore.variants.limits import beside_limits
@@ -90,11 +91,19 @@ def _special_values(
     known = _families(checkable, case, base.point, branches)
     if any(is_epsilon(base.point.names[each.at]) for each in base.options):
         known["small values"] = lambda: small(base.point)
+    if not _are_stated(checkable, [base.point.names[each.at] for each in base.options]):
+        known.pop("saturated values", None)  # A pole of a power below one, as like as not.
     others = deque(name for name in _OTHERS if name in known)
     others.rotate(-number)
     names = (*(name for name in _FIRST if name in known), *others)
     for name, variant in in_turns([_named(name, known[name]) for name in names]):
         yield name, _with_options(variant, base)
+
+
+def _are_stated(checkable: Checkable, names: Sequence[str]) -> bool:
+    """Return True if a docstring says which values each of some options may have."""
+    text = wording(checkable.obj).docstrings
+    return {*names} <= {each.name for each in statements(text, {*names})}
 
 
 def _families(

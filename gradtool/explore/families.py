@@ -365,7 +365,9 @@ def of_tensors(checkable: Checkable, case: ResolvedCase, point: Point) -> dict[s
         ),
         "opposite vectors": lambda: _unless(not said.speaks_of_unit_vectors, turned_back(point)),
         "far values": lambda: far(point, is_any_size=said.is_stable),
-        "saturated values": lambda: _unless(not takes_shares(function), saturated(point)),
+        "saturated values": lambda: _unless(
+            said.is_moderate or not takes_shares(function), saturated(point)
+        ),
         "larger values": lambda: _converging(checkable, point),
         "reversed axes": lambda: reversed_axes(point),
         "falling numbers": lambda: falling(point, needs_order=said.needs_order),

@@ -150,7 +150,7 @@ def _are_labels(labels: Array, array: Array) -> bool:
 
 
 def _about(point: Point, size: float) -> dict[int, Array]:
-    """What is differentiated as numbers of about a size, of either sign.
+    """Numbers of about a size, of either sign, in what is differentiated.
 
     Of two tensors one is large where the other is small, so that differences are large too.
     """

@@ -38,6 +38,13 @@ _NEVER_LIMITED = re.compile(
     re.I,
 )
 
+_MODERATE = re.compile(
+    r"\bmoderate(ly)?\b|\b(un|not |never |non-?)saturat"
+    r"|\b(not|never) (too |very )?(large|big|huge|extreme)"
+    r"|\b\w+ < 1\)|\bsmall enough\b|\bwell[- ](scaled|conditioned)\b",
+    re.I,
+)
+
 _SIGNED_UNIT_RANGE = re.compile(
     r"-1(\.0)?(,| and| to|\.\.) ?\+?1\b|-1 ?(<|\u2264)=? ?\w+ ?(<|\u2264)=? ?1\b"
 )
@@ -68,6 +75,11 @@ class OnRanges(Texts):
     def is_never_limited(self) -> bool:
         """A docstring says that no value reaches a limit."""
         return bool(_NEVER_LIMITED.search(self.docstrings))
+
+    @cached_property
+    def is_moderate(self) -> bool:
+        """A docstring says that no number is so large that something saturates."""
+        return bool(_MODERATE.search(self.docstrings))
 
     @cached_property
     def needs_positive(self) -> bool:
