@@ -48,6 +48,8 @@ def fewer_digits(function: Any, point: Point, rng: np.random.Generator) -> Itera
         yield Variant(single, change, keeps_most_digits=True)
         if wording(function).speaks_of_single_precision and not wording(function).needs_nonzero:
             yield from _with_zero_rows(single, movable)
+    if wording(function).is_moderate:
+        return
     drawn = {at: redrawn(point.values[at], rng) * (_LARGE_IN_SINGLE / largest) for at in movable}
     change = "all tensors are float32 and large"
     yield Variant(_cast(point, doubles, drawn), change)
