@@ -122,6 +122,9 @@ class NumpyFunction:
     def lost_gradients(self, primals):
         return None
 
+    def first_nan(self, primals, cotangents):
+        return None
+
     def leaks(self, primals):
         self.evaluate(primals)
         return self.leak

@@ -45,6 +45,7 @@ from gradtool.verify.protocol.observation import (
     Leak,
     LostGradient,
     MemoryLayout,
+    NotANumber,
     Observation,
     Primals,
     Repair,
@@ -235,6 +236,10 @@ class FunctionDifferentiable:
     def renumbered(self, made: Repair, number: float) -> Repair:
         """Return the repair that puts another number in the place of one that is nudged."""
         return self._repaired.renumbered(made, number)
+
+    def first_nan(self, primals: Primals, cotangents: Cotangents) -> NotANumber | None:
+        """Find the expression of backward that is NaN first; None where it is not known."""
+        return self._repaired.first_nan(*self._backward(primals, cotangents))
 
     def _backward(
         self, primals: Primals, cotangents: Cotangents

@@ -24,6 +24,7 @@ from gradtool.verify.protocol.observation import (
     Leak,
     LostGradient,
     MemoryLayout,
+    NotANumber,
     Observation,
     Primals,
     Repair,
@@ -214,6 +215,9 @@ class Examinable(Differentiable, Protocol):
 
     def renumbered(self, made: Repair, number: float) -> Repair:
         """Return the repair that puts another number in the place of one that is nudged."""
+
+    def first_nan(self, primals: Primals, cotangents: Cotangents) -> NotANumber | None:
+        """Find the expression of backward that is NaN first; None where it is not known."""
 
     def jvp_repairs(self, most: int) -> Sequence[Repair]:
         """List what may be replaced in jvp, as `repairs` does for backward."""

@@ -317,6 +317,16 @@ class Repair(msgspec.Struct, frozen=True):
     """All of a mask is true, or false, with it; None for another edit."""
 
 
+class NotANumber(msgspec.Struct, frozen=True):
+    """The expression of ``backward`` that is NaN first."""
+
+    path: str
+    line: int
+    code: str
+    infinite: str
+    """The source of the operand that is infinite, or of what makes it so; empty if none is."""
+
+
 class ChangedByJvp(NamedTuple):
     """Tensors that a call in forward mode changes in place, by index."""
 

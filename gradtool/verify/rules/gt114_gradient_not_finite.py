@@ -73,10 +73,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.observation import Array
+from gradtool.verify.protocol.observation import Array, NotANumber
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 
@@ -84,6 +85,15 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = "keep divisors and arguments of log away from zero, and exponents from overflowing"
+
+_ADVICE = (
+    ("inf'", "give rows of which all is masked a value of their own"),
+    ("exp(", "keep exponents from overflowing"),
+    ("log(", "keep arguments of log away from zero"),
+    ("/", "keep divisors away from zero"),
+    ("**", "keep the base of a negative power away from zero"),
+)
+"""Parts of the code of an operation that is not finite, each with the advice for it."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -96,8 +106,25 @@ def _check(subject: Subject) -> Answer:
         if gradient is not None and not _is_finite(gradient):
             flaw = _flaw(argument.name, gradient)
             if flaw:
-                return failed(flaw)
+                return failed(_explained(subject, flaw))
     return passed()
+
+
+def _explained(subject: Subject, flaw: Flaw) -> Flaw:
+    """Name the expression of backward that is NaN first, if there is one."""
+    first = subject.first
+    found = subject.function.first_nan(first.primals, first.cotangents)
+    if found is None:
+        return flaw
+    because = f", as `{found.infinite}` is infinite" if found.infinite else ""
+    hint = f"`{found.code}` (line {found.line}) is NaN{because}: {_advice(found)}"
+    return structs.replace(flaw, hint=hint, path=found.path, line=found.line)
+
+
+def _advice(found: NotANumber) -> str:
+    """Advise what is usual for the operation that is not finite."""
+    advice = (text for sign, text in _ADVICE if sign in (found.infinite or found.code))
+    return next(advice, _HINT)
 
 
 def _flaw(name: str, gradient: Array) -> Flaw | None:

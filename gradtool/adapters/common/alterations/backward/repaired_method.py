@@ -19,6 +19,7 @@ from gradtool.adapters.common.alterations.backward.kept_by_forward import (
     kept_on_context,
 )
 from gradtool.adapters.common.alterations.backward.known_backward import Backward
+from gradtool.adapters.common.alterations.backward.not_a_number import first_nan
 from gradtool.adapters.common.alterations.backward.noted_forward import NotedForward, Started
 from gradtool.adapters.common.alterations.backward.repair import Repair, described
 from gradtool.adapters.common.alterations.backward.repairs import repairs
@@ -131,6 +132,12 @@ class RepairedMethod:
         except Exception:  # The user's code may raise anything at another cotangent.
             return {}
         return {nodes[number]: value for number, value in notes.values.items()}
+
+    def first_nan(
+        self, start: Callable[[], Started], run: Callable[[Started], Returned]
+    ) -> observation.NotANumber | None:
+        """Return the expression of the method that is NaN first in a run; None if none is."""
+        return first_nan(self._method(), self.values(start, run))
 
     def returned(
         self,
