@@ -990,3 +990,45 @@ class EpsilonOnlyInTheDerivative(Function):
     @staticmethod
     def sample_inputs():
         yield (r(2, 3),)
+
+
+def slope_of_tanh_gelu(x):
+    inner = torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+    rate = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2)
+    return 0.5 * (1 + inner) + 0.5 * x * (1 - inner**2) * rate
+
+
+class TanhFormOfWrittenGelu(Function):
+    says = "` where forward has `torch.erf(x * 0.7071067811865476)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 0.5 * x * (1 + torch.erf(x * 0.7071067811865476))  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * slope_of_tanh_gelu(x)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(2, 3),)
+
+
+class TanhFormOfGelu(Function):
+    says = "`F.gelu(gate, approximate='tanh')` where forward has `F.gelu(gate)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, up, gate):
+        ctx.save_for_backward(up, gate)
+        return up * F.gelu(gate)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        up, gate = ctx.saved_tensors
+        return g * F.gelu(gate), g * up * slope_of_tanh_gelu(gate)
+
+    @staticmethod
+    def sample_inputs():
+        yield r(2, 3), r(2, 3)

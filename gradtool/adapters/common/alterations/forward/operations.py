@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from gradtool.adapters.common.alterations.counterparts import INVERSE, counterparts
 from gradtool.adapters.common.alterations.forward.edit import Computed, Edit, kept
 from gradtool.adapters.common.alterations.forward.operands import other_operands
-from gradtool.adapters.common.alterations.trees import inside, replaced
+from gradtool.adapters.common.alterations.trees import inside, parsed, replaced
+
+_TANH_FORM = "torch.tanh(0.7978845608028654 * ({x} + 0.044715 * {x}**3))"
+"""Approximation of ``erf(x / sqrt(2))``: D. Hendrycks and K. Gimpel, arXiv:1606.08415."""
 
 
 def other_operations(computed: Computed) -> Iterator[Edit]:
@@ -49,9 +52,32 @@ def _other_functions(
     name = function.attr
     for other in counterparts(name):
         yield function, ast.Attribute(function.value, other, ast.Load())
+    yield from ((call, each) for each in _approximations(call))
     if name in {"std", "var"} and not _says_correction(call):
         biased = [*call.keywords, ast.keyword("correction", ast.Constant(0))]
         yield call, ast.Call(function, call.args, biased)
+
+
+def _approximations(call: ast.Call) -> Iterator[ast.expr]:
+    """The approximation of GELU by tanh, also of the ``erf(x / sqrt(2))`` in it."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr="gelu") as function, args=args, keywords=[]):
+            yield ast.Call(function, args, [ast.keyword("approximate", ast.Constant("tanh"))])
+        case ast.Call(func=ast.Attribute(value=owner, attr="erf"), args=args):
+            x = next(_unscaled(args[0] if args else owner))
+            yield parsed(_TANH_FORM.format(x=x))
+
+
+def _unscaled(node: ast.expr) -> Iterator[str]:
+    """The code of ``x`` in ``x / sqrt(2)``, however that is written."""
+    match node:
+        case (
+            ast.BinOp(left=x, op=ast.Div())
+            | ast.BinOp(left=x, op=ast.Mult(), right=ast.Constant())
+            | ast.BinOp(left=ast.Constant(), op=ast.Mult(), right=x)
+        ):
+            yield ast.unparse(x)
+    yield f"(2**0.5 * ({ast.unparse(node)}))"
 
 
 def _says_correction(call: ast.Call) -> bool:
