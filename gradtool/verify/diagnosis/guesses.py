@@ -33,12 +33,15 @@ Guess = Callable[[Derivatives, Comparison], Guesses]
 
 
 def agrees(comparison: Comparison, expected: FloatArray) -> bool:
-    """Return True if the analytic Jacobian is `expected`, wherever that is known."""
+    """Return True if the analytic Jacobian is `expected`, wherever that is known.
+
+    Not if it is unknown for all that is wrong: that explains nothing.
+    """
     known = np.isfinite(comparison.numeric.value) & np.isfinite(expected)
-    if not known.any():
+    wrong = known & (comparison.decision == Decision.FAIL)
+    if not wrong.any():
         return False
     errors = comparison.numeric.error[np.isfinite(comparison.numeric.error)]
-    wrong = known & (comparison.decision == Decision.FAIL)
     found = np.abs(comparison.analytic - comparison.numeric.value)[wrong]
     # A large error of one entry must not hide what is wrong with another.
     error = min(errors.max(initial=0.0), found.min(initial=np.inf) / 2)

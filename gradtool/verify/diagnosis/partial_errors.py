@@ -213,6 +213,8 @@ def _is_of_other_sizes(_: Derivatives, comparison: Comparison) -> Guesses:
 def _has_few_digits(_: Derivatives, comparison: Comparison) -> Guesses:
     """Close everywhere, yet not close enough."""
     known = np.isfinite(comparison.numeric.value)
+    if (comparison.decision[~known] == Decision.FAIL).any():
+        return
     numeric, analytic = comparison.numeric.value[known], comparison.analytic[known]
     difference = np.abs(analytic - numeric)
     if difference.size and (difference <= FEW_DIGITS_DIFFERENCE * np.abs(numeric)).all():
