@@ -106,7 +106,9 @@ class Repairs:
         def run(look: Look, chosen: Sequence[Repair]) -> Iterator[Sequence[Array | None] | None]:
             return self._function.repaired(look.primals, look.cotangents, chosen)
 
-        return wrong_mask(looks, exact, zip(made[::2], made[1::2], strict=True), run, name)
+        # Of the last mask only one of the two may have been tried.
+        pairs = zip(made[::2], made[1::2], strict=False)
+        return wrong_mask(looks, exact, pairs, run, name)
 
     def _fitted(self, alone: Looks, whole: Looks, first: Look, name: str) -> Explanation | None:
         """The number close to one of backward with which the gradient is the exact one."""

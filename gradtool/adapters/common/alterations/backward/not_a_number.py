@@ -32,11 +32,11 @@ def first_nan(definitions: Sequence[Definition], values: Values) -> NotANumber |
     for number, (function, tree, node) in enumerate(origins):
         # What a function returns is NaN because of an expression of its own.
         if not any(_calls(node, inner) for inner, _, _ in origins[number + 1 :]):
-            return _told(function, tree, node, values)
+            return _described(function, tree, node, values)
     return None
 
 
-def _told(function: Function, tree: ast.AST, node: ast.expr, values: Values) -> NotANumber:
+def _described(function: Function, tree: ast.AST, node: ast.expr, values: Values) -> NotANumber:
     infinite = [
         found
         for each in operands(node)
