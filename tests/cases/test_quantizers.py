@@ -9,7 +9,11 @@ import pytest
 from gradtool import engine as torch
 from gradtool.adapters.common.binding import parameters_of
 from gradtool.cases.inference.clues import read_clues
-from gradtool.cases.inference.quantizers import levels, ranges_of_quantizers
+from gradtool.cases.inference.quantizers import (
+    levels,
+    ranges_beside_levels,
+    ranges_of_quantizers,
+)
 from gradtool.cases.inference.reading import read
 from gradtool.cases.inference.suggestions import suggested
 
@@ -86,3 +90,21 @@ def test_what_is_taken_as_a_number_has_one_entry_though_it_is_cast() -> None:
     assert reading is not None
     for parameter in parameters[1:]:
         assert next(suggested(reading, parameter))["shape"] == []
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        ("x, scale, level_low, level_high, levels", {"scale": (0.25, 1.0)}),
+        ("x, step_size, qmin, qmax", {"step_size": (0.25, 1.0)}),
+        (
+            "x, input_low, input_range, num_bits",
+            {"input_low": (-1.0, -0.25), "input_range": (0.25, 1.0)},
+        ),
+        ("x, scale, offset", {}),
+    ],
+)
+def test_what_stands_beside_levels_is_of_a_quantizer(
+    names: str, found: dict[str, tuple[float, float]]
+) -> None:
+    assert ranges_beside_levels(names.split(", ")) == found

@@ -35,7 +35,11 @@ from gradtool.cases.inference.documentation import (
 )
 from gradtool.cases.inference.helpers import definition
 from gradtool.cases.inference.plain_uses import FunctionNode, PlainUses, plain_uses
-from gradtool.cases.inference.quantizers import levels, ranges_of_quantizers
+from gradtool.cases.inference.quantizers import (
+    levels,
+    ranges_beside_levels,
+    ranges_of_quantizers,
+)
 from gradtool.cases.inference.uses import name_behind
 
 _KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
@@ -185,6 +189,7 @@ def _of_group(names: Collection[str]) -> dict[str, int]:
 def _clamped(body: FunctionNode, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
     """The ranges that the clamps, intervals and rounding of a body show."""
     return {
+        **ranges_beside_levels(names),
         **ranges([*clamp_bounds(body, names), *interval_bounds(body, names)]),
         **dict(clamped_domains(body, names)),
         **ranges_of_quantizers(body, names),

@@ -7,6 +7,7 @@ and the offset is one of the levels, so that not everything is clamped.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterator
 
 from gradtool.adapters.common.parsed_source import walked
@@ -22,6 +23,25 @@ _STEP: Range = (0.25, 1.0)
 
 _LEVELS = 15
 """Steps between the bounds of a quantizer of 4 bits."""
+
+
+_OF_LEVELS = re.compile(
+    r"(.*_)?(levels?(_(low|high|min|max))?|q_?(min|max)|quant_?(min|max)|qn|qp|(n_?|num_?)?bits?)"
+)
+"""Matches names of what only a quantizer has: its levels, their ends or their bits."""
+
+_POSITIVE = re.compile(r"(.*_)?(scales?|steps?(_size)?|ranges?|delta)")
+
+_NEGATIVE = re.compile(r"(input|in|x|range|clip|r)_(low|min)")
+
+
+def ranges_beside_levels(names: Collection[str]) -> dict[str, Range]:
+    """The ranges of scales, steps and ends of the range of a quantizer, by their names."""
+    if not any(map(_OF_LEVELS.fullmatch, names)):
+        return {}
+    low, high = _STEP
+    positive = dict.fromkeys(filter(_POSITIVE.fullmatch, names), _STEP)
+    return positive | dict.fromkeys(filter(_NEGATIVE.fullmatch, names), (-high, -low))
 
 
 def levels(node: ast.AST, names: Collection[str]) -> Iterator[tuple[str, int]]:
