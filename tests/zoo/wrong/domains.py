@@ -341,7 +341,7 @@ class CumprodZero(Function):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         y = torch.cumprod(x, 0)
-        return (g * y).flip(0).cumsum(0).flip(0) / x
+        return (g * y).flip(0).cumsum(0).flip(0) / x  # <-
 
     @staticmethod
     def sample_inputs():
@@ -364,7 +364,7 @@ class MeanPoolEmptySegmentNaN(Function):
     def backward(ctx, g):
         (lengths,) = ctx.saved_tensors
         m = torch.arange(ctx.shape[1]).unsqueeze(0) < lengths.unsqueeze(1)
-        return m * (g / lengths).unsqueeze(1), None
+        return m * (g / lengths).unsqueeze(1), None  # <-
 
     @staticmethod
     def sample_inputs():

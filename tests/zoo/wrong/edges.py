@@ -75,7 +75,7 @@ class NormAtZero(Function):
     @staticmethod
     def backward(ctx, grad_output):
         x, norm = ctx.saved_tensors
-        return (grad_output / norm).unsqueeze(-1) * x
+        return (grad_output / norm).unsqueeze(-1) * x  # <-
 
     @staticmethod
     def sample_inputs():
@@ -95,7 +95,7 @@ class SincAtZero(Function):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
-        return grad_output * (x * x.cos() - x.sin()) / (x * x)
+        return grad_output * (x * x.cos() - x.sin()) / (x * x)  # <-
 
     @staticmethod
     def sample_inputs():
@@ -113,7 +113,7 @@ class SoftplusOverflows(Function):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
-        return grad_output * x.exp() / (1 + x.exp())
+        return grad_output * x.exp() / (1 + x.exp())  # <-
 
     @staticmethod
     def sample_inputs():
@@ -134,7 +134,7 @@ class ProductByDivision(Function):
     @staticmethod
     def backward(ctx, grad_output):
         x, product = ctx.saved_tensors
-        return grad_output * product / x
+        return grad_output * product / x  # <-
 
     @staticmethod
     def sample_inputs():
@@ -156,7 +156,7 @@ class MaskedByMultiplication(Function):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
-        return grad_output * (x > 0) * (x.log() + 1)
+        return grad_output * (x > 0) * (x.log() + 1)  # <-
 
     @staticmethod
     def sample_inputs():

@@ -241,7 +241,7 @@ class SqrtOfZeroDistance(Function):
     @staticmethod
     def backward(ctx, g):
         a, b, d = ctx.saved_tensors
-        grad = g[:, None] * (a - b) / d[:, None]
+        grad = g[:, None] * (a - b) / d[:, None]  # <-
         return grad, -grad
 
     @staticmethod
