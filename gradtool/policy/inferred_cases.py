@@ -63,7 +63,8 @@ def _check(
     # A solver may go on and on for equations that have no solution.
     is_stopped = check.rule == codes.TIMED_OUT and case.is_guess
     is_doubtful = check.verdict is Verdict.FAIL or has_raised or is_stopped
-    if check.verdict is Verdict.PASS or not is_doubtful or check.rule in alike:
+    is_open = check.verdict in (Verdict.PASS, Verdict.SKIPPED) or not is_doubtful
+    if is_open or check.rule in alike:
         return hinted
     return msgspec.structs.replace(hinted, verdict=Verdict.UNVERIFIED, reason=_ALONE)
 

@@ -67,3 +67,8 @@ def test_a_timeout_is_in_doubt_where_the_arguments_are_guessed() -> None:
     stopped = reports.check("GT006", Verdict.ERROR, reports.finding("GT006"))
     assert verdicts(judged(case("a", stopped, is_guess=True))) == [Verdict.UNVERIFIED]
     assert verdicts(judged(case("a", stopped))) == [Verdict.ERROR]
+
+
+def test_a_case_for_which_no_time_was_left_is_skipped() -> None:
+    left = reports.check("GT006", Verdict.SKIPPED)
+    assert verdicts(judged(case("a", left, is_guess=True))) == [Verdict.SKIPPED]
