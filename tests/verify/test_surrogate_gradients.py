@@ -255,11 +255,21 @@ def test_a_function_may_be_named_for_the_gradient_that_it_replaces(tmp_path):
 
 @pytest.mark.parametrize(
     ("forward", "backward"),
-    [("2 * x", "2 * g, 3 * g"), ("2 * x", "3 * g, 3 * g"), ("x.round() + y", "g, 3 * g")],
+    [("2 * x", "2 * g, 3 * g"), ("2 * x", "3 * g, 3 * g")],
 )
 def test_a_gradient_of_an_ignored_argument_beside_others_is_a_mistake(tmp_path, forward, backward):
     text = OF_PAIR.format(forward=forward, backward=backward, x="[1.0, -1.6, 2.1]", second="y")
     assert {finding.rule for finding in findings(checked(tmp_path, text))} == {"GT101"}
+
+
+def test_a_gradient_through_rounding_is_one_beside_a_mistake(tmp_path):
+    text = OF_PAIR.format(
+        forward="x.round() + y", backward="g, 3 * g", x="[1.0, -1.6, 2.1]", second="y"
+    )
+    said = {finding.rule: finding.message for finding in findings(checked(tmp_path, text))}
+    assert said.keys() == {"GT101", "GT120"}
+    assert "gradient of `y` differs" in said["GT101"]
+    assert "gradient of `x` is not the derivative" in said["GT120"]
 
 
 def test_a_relu_that_is_flat_at_its_case_is_no_step(tmp_path):

@@ -66,8 +66,8 @@ def surrogates(
 ) -> dict[int, str]:
     """Name the surrogate of each argument whose gradient is meant to differ from the derivative.
 
-    None is found where one of the wrong gradients, without those `explained` already, has no such
-    explanation.
+    Where one of the wrong gradients, without those `explained` already, has no such explanation,
+    only those are found that are the derivative with the identity in the place of rounding.
     """
     compared = [each for each in judgement.comparisons if each.argument not in explained]
     wrong = [each for each in compared if (each.decision == Decision.FAIL).any()]
@@ -100,8 +100,11 @@ def surrogates(
         found |= dict.fromkeys(ignored, kind) if kind else {}
     if {each.argument for each in wrong} <= found.keys():
         return found
-    is_relevance = SAYS_RELEVANCE.search(subject.function.docstrings)
-    return dict.fromkeys((each.argument for each in wrong), RELEVANCE) if is_relevance else {}
+    if SAYS_RELEVANCE.search(subject.function.docstrings):
+        return dict.fromkeys((each.argument for each in wrong), RELEVANCE)
+    through = [each for each in wrong if found.get(each.argument) == STRAIGHT_THROUGH]
+    proven = [each for each in through if is_straight_through(subject, judgement.at, each)]
+    return dict.fromkeys((each.argument for each in proven), STRAIGHT_THROUGH)
 
 
 def _gradients_first(wrong: Collection[Comparison]) -> list[Comparison]:
