@@ -28,9 +28,9 @@ And ``x is (N, C)``, ``q and k are (B, L, d)``, ``w of shape (n // 2 + 1,)``, ``
 """
 
 _COUNTED = re.compile(
-    r"\b(\w+)`* (?:of|with|has|holds) (\w[^,.;:()]{0,31}?) (?:entries|elements|numbers|values)\b"
+    r"\b(\w+)`* (?:of|with|has|holds) (\w[^,.;:()]{0,31}?) (entries|elements|numbers|values|rows)\b"
 )
-"""Matches ``a mask m of n // 2 + 1 entries``."""
+"""Matches ``a mask m of n // 2 + 1 entries``, and ``values v with T + 1 rows``."""
 
 _TENSOR = r"(?:torch\.)?\w*[Tt]ensor"
 _TYPED = re.compile(
@@ -213,7 +213,7 @@ def alternatives(text: str, names: Collection[str]) -> Mapping[str, Sequence[tup
             found[owners.pop()] = shapes
     for match in _COUNTED.finditer(text):
         if match[1] in {*names} - found.keys() and _is_extent(match[2]):
-            found[match[1]] = [(match[2],)]
+            found[match[1]] = [(match[2], ANY_AXES[0]) if match[3] == "rows" else (match[2],)]
     return found
 
 

@@ -57,7 +57,7 @@ def stated_shapes(text: str, case: Point) -> list[Shapes]:
 
 
 def _bound(shapes: Shapes, case: Point) -> Shapes:
-    """The shapes, with a size that they only compute with as the last extent of another tensor.
+    """The shapes, with a size that they only compute with as an end of the shape of another tensor.
 
     As ``n`` is in ``w of shape (n // 2 + 1,)``, if the case agrees with that.
     """
@@ -66,7 +66,8 @@ def _bound(shapes: Shapes, case: Point) -> Shapes:
     used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for name in sorted(used - axes - set(case.names)):
         others = [at for at, array in case.continuous() if array.ndim]
-        made = ({**shapes, case.names[at]: (ANY_AXES[0], name)} for at in others)
+        ends = ((ANY_AXES[0], name), (name, ANY_AXES[0]))
+        made = ({**shapes, case.names[at]: end} for end in ends for at in others)
         free = (each for each in made if len(each) > len(shapes) and agrees(each, case))
         shapes = next(free, shapes)
     return shapes

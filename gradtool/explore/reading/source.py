@@ -32,7 +32,7 @@ _EXPONENTIALS = re.compile(r".*(exp|softmax|softmin|sigmoid|softplus|sinh|cosh|t
 
 _DRAWS = re.compile(r"rand(n|int|perm)?(_like)?|bernoulli_?|uniform_|normal_?|Generator")
 
-_SHARES = re.compile(r"(log_?)?(softmax|softmin|sigmoid)|tanh|(binary_)?cross_entropy\w*")
+_SHARES = re.compile(r"(log_?)?(softmax|softmin|sigmoid)|(binary_)?cross_entropy\w*")
 
 _EIGENVALUES = re.compile(r"eigh|eigvalsh")
 

@@ -82,6 +82,8 @@ def optional(checkable: Checkable, point: Point, points: Sequence[Point]) -> Ite
             yield Variant(without, f"`{name}` is omitted", may_raise=False)
         elif at in missing and is_position(name):
             yield from _positions(full, at)
+        elif at in missing and len(missing) == 1 and said.speaks_of_integer_or_none:
+            continue  # Any integer may mean something else, as an index of padding does.
         elif at in missing and _is_mask(checkable.obj, name):
             yield from _masks(full, at, shapes_of(said.docstrings, name, full))
         elif at in missing and _is_number(instead.get(name)):

@@ -83,6 +83,11 @@ class Wording(OnAxes, OnMatrices, OnRanges, OnRoles):
         return "unroll" in self.docstrings.lower()
 
     @property
+    def speaks_of_integer_or_none(self) -> bool:
+        """A docstring says that something is an integer or None."""
+        return bool(re.search(r"\bint(eger)? or None\b", self.docstrings))
+
+    @property
     def needs_same_results(self) -> bool:
         """A docstring says that something gives the same results at every call."""
         return bool(_DETERMINISTIC.search(self.docstrings))

@@ -536,3 +536,27 @@ class MeanOfChannels(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(2, 2, 4),)
+
+
+class RowsWithoutPadding(Function):
+    """Rows of a table; that of the padding index (int or None) gets no gradient."""
+
+    @staticmethod
+    def forward(ctx, table, rows, pad):
+        ctx.save_for_backward(rows)
+        ctx.count, ctx.pad = len(table), pad
+        return table[rows]
+
+    @staticmethod
+    def backward(ctx, g):
+        (rows,) = ctx.saved_tensors
+        grad = torch.zeros(ctx.count, g.shape[1], dtype=g.dtype).index_add(0, rows, g)
+        if ctx.pad is not None:
+            keep = torch.ones(ctx.count, 1, dtype=g.dtype)
+            keep[ctx.pad] = 0
+            grad = grad * keep
+        return grad, None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 3), torch.tensor([2, 0, 2, 3]), None

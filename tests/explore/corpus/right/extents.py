@@ -715,3 +715,29 @@ class IntegralOfPolynomial(Function):
     @staticmethod
     def sample_inputs():
         yield draw(1, low=0.5)[0].detach().requires_grad_(), draw(4, seed=1)
+
+
+class ReturnsOfRewards(Function):
+    """Discounted returns of rewards r, time-major (T, B), from values; v has T+1 rows."""
+
+    @staticmethod
+    def forward(ctx, r, v, discount):
+        ctx.discount, returns = discount, [v[-1]]
+        for t in reversed(range(len(r))):
+            returns.append(r[t] + discount * (0.5 * v[t + 1] + 0.5 * returns[-1]))
+        return torch.stack(returns[:0:-1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        carried, rewards = torch.zeros_like(g[0]), []
+        for row in g:
+            rewards.append(row + carried)
+            carried = 0.5 * ctx.discount * rewards[-1]
+        of_r = torch.stack(rewards)
+        of_v = 0.5 * ctx.discount * of_r
+        return of_r, torch.cat([0 * of_v[:1], of_v[:-1], of_v[-1:] + carried]), None
+
+    @staticmethod
+    def sample_inputs():
+        yield draw(4, 2), draw(5, 2, seed=1), 0.9
