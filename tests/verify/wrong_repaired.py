@@ -1301,3 +1301,27 @@ class ClippedWhateverTheSign(Function):
         logp = torch.tensor([0.5, -0.6, 0.02, 0.7, -0.5], dtype=torch.double)
         advantage = torch.tensor([1.0, -1.2, 0.4, -0.8, 0.9], dtype=torch.double)
         yield logp.requires_grad_(), advantage
+
+
+class LargerForTheMean(Function):
+    says = (
+        "right with `(s[:, None] + s) / 2` in place of `torch.maximum(s[:, None], s)` (line LINE)"
+    )
+
+    @staticmethod
+    def forward(ctx, a):
+        u, s, vh = torch.linalg.svd(a)
+        ctx.save_for_backward(u, s, vh)
+        return u @ vh
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        u, s, vh = ctx.saved_tensors
+        inner = u.mT @ g @ vh.mT
+        sums = 2 * torch.maximum(s[:, None], s)  # <-
+        return u @ ((inner - inner.mT) / sums) @ vh
+
+    @staticmethod
+    def sample_inputs():
+        yield (draw(3, 3),)

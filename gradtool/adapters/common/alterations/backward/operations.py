@@ -25,7 +25,7 @@ def signs(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def products(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield a product in the place of a sum or a power, and the other way round."""
+    """Yield a product in the place of a sum or a power, the other way round, and other sums."""
     match node:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             yield ast.BinOp(left, ast.Mult(), right)
@@ -36,6 +36,9 @@ def products(node: ast.expr) -> Iterator[ast.expr]:
             yield from _sum_without_number(left, right)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             yield ast.BinOp(left, ast.Mult(), right)
+        case ast.Call(func=ast.Attribute(attr="maximum" | "minimum"), args=[left, right]):
+            total = ast.BinOp(left, ast.Add(), right)
+            yield from (total, ast.BinOp(total, ast.Div(), ast.Constant(2)))
 
 
 def _sum_without_number(left: ast.expr, right: ast.expr) -> Iterator[ast.expr]:
