@@ -1304,9 +1304,7 @@ class ClippedWhateverTheSign(Function):
 
 
 class LargerForTheMean(Function):
-    says = (
-        "right with `(s[:, None] + s) / 2` in place of `torch.maximum(s[:, None], s)` (line LINE)"
-    )
+    says = "backward is right with `2 * ((s[:, None] + s) / 2)` in place of `2 * torch.maximum"
 
     @staticmethod
     def forward(ctx, a):
